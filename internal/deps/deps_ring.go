@@ -1,0 +1,5 @@
+//go:build giouring
+
+package deps
+
+import _ "github.com/pawelgaczynski/giouring"
