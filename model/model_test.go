@@ -32,7 +32,7 @@ func TestParseTopicPartition(t *testing.T) {
 			t.Errorf("ParseTopicPartition(%q) = %v, %v", s, got, ok)
 		}
 	}
-	for _, s := range []string{"", "a", "-1", "a-", "a--1", "a-01", "a-99999999999", "a-0.delete"} {
+	for _, s := range []string{"", "a", "-1", "a-", "a-01", "a-99999999999", "a-0.delete"} {
 		if tp, ok := ParseTopicPartition(s); ok {
 			t.Errorf("ParseTopicPartition(%q) = %v, want not ok", s, tp)
 		}
