@@ -1,0 +1,279 @@
+package netio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// input turns a connection's bytes into frames. Loop only.
+//
+// A frame that is there entirely is copied once, from the loop's read buffer to a
+// pooled buffer of the right size. Of a frame that is not, the announced length is
+// only a claim: it gets a buffer of its full size at once while the sum of all
+// that is reserved on such claims stays small, otherwise one that grows with what
+// has come. Large remainders are read from the socket straight into the frame.
+type input struct {
+	head    [4]byte
+	headLen int
+	frame   *Frame        // being filled
+	since   time.Duration // when the first byte of the current frame came; 0: between frames
+	stash   []byte        // read, not yet wanted: the connection was stopped
+	stashed *Frame        // the buffer behind stash
+}
+
+const (
+	// maxClaim is the most memory one frame gets on the strength of its length.
+	maxClaim = 1 << 20
+	// allClaims bounds the same over all connections.
+	allClaims = 64 << 20
+	// firstBytes is what a frame starts with when allClaims is used up.
+	firstBytes = 4 << 10
+	// directBytes is the remainder from which reading past gnet pays: below it, one
+	// large read that also takes the next frames is better.
+	directBytes = readBufferBytes / 4
+	// directBudget is how much one connection may read directly in a turn.
+	directBudget = 1 << 20
+)
+
+// receive takes the bytes of one read.
+func (c *Conn) receive(buf []byte) {
+	if c.in.stash != nil || !c.reading {
+		// The event was on its way when reading was stopped.
+		c.keep(buf)
+		return
+	}
+	if rest, ok := c.consume(buf); !ok {
+		return
+	} else if len(rest) > 0 {
+		c.keep(rest)
+	} else if !c.readDirect() {
+		return
+	}
+	if c.in.stash != nil || !c.mayGoOn() {
+		c.stopReading()
+	}
+}
+
+// between reports whether no frame has been begun.
+func (in *input) between() bool { return in.frame == nil && in.headLen == 0 }
+
+// mayGoOn decides whether to read from where the input stands.
+func (c *Conn) mayGoOn() bool {
+	if c.in.between() {
+		return c.mayRead()
+	}
+	return c.mayFill()
+}
+
+// consume cuts buf into frames and delivers them, until it is used up or the
+// connection is to be stopped; rest is what was not looked at. Not ok: closed.
+func (c *Conn) consume(buf []byte) (rest []byte, ok bool) {
+	in := &c.in
+	for len(buf) > 0 {
+		if in.between() {
+			if !c.mayRead() {
+				return buf, c.reason == nil
+			}
+			in.since = c.loop.now
+		} else if !c.wanted() {
+			return buf, c.reason == nil
+		}
+		if in.frame == nil {
+			n := copy(in.head[in.headLen:], buf)
+			if in.headLen += n; in.headLen < len(in.head) {
+				return nil, true
+			}
+			buf = buf[n:]
+			need := int(int32(binary.BigEndian.Uint32(in.head[:])))
+			if need <= 0 || need > int(c.srv.cfg.MaxFrameBytes) {
+				c.refuseLength(need, buf)
+				return nil, false
+			}
+			in.headLen = 0
+			in.frame = c.newPartial(need, len(buf))
+		}
+		f := in.frame
+		n := min(f.need-f.have, len(buf))
+		if f.have+n > len(f.store) {
+			f = c.grow(f, f.have+n)
+		}
+		copy(f.store[f.have:f.have+n], buf)
+		buf = buf[n:]
+		if c.filled(f, n); f.have < f.need {
+			return nil, true
+		}
+		if !c.deliver(f) {
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+func (c *Conn) filled(f *Frame, n int) {
+	f.have += n
+	c.srv.inFlight.Add(int64(n))
+	c.loop.srv.stats.bytesIn.Add(int64(n))
+}
+
+// newPartial returns a frame for need bytes of which have are at hand.
+func (c *Conn) newPartial(need, have int) *Frame {
+	f := c.newBuffer(need, min(have, need))
+	f.need = need
+	return f
+}
+
+// newBuffer returns an empty frame with room for at least have of need bytes.
+func (c *Conn) newBuffer(need, have int) *Frame {
+	claims := &c.srv.claims
+	lent := 0
+	if missing := need - have; missing > 0 {
+		// Doubling keeps the copying linear and the unused part below what has come.
+		lent = min(missing, max(have, maxClaim))
+		if claims.Load()+int64(lent) > allClaims {
+			lent = min(missing, max(have, firstBytes-have))
+		}
+	}
+	f := newFrame(c, have+lent)
+	f.lent = lent
+	claims.Add(int64(lent))
+	return f
+}
+
+// grow moves an incomplete frame to a larger buffer.
+func (c *Conn) grow(f *Frame, atLeast int) *Frame {
+	g := c.newBuffer(f.need, atLeast)
+	g.need, g.have = f.need, f.have
+	copy(g.store, f.store[:f.have])
+	c.in.frame = g
+	c.settle(f)
+	f.recycle()
+	return g
+}
+
+func (c *Conn) settle(f *Frame) {
+	if f.lent != 0 {
+		c.srv.claims.Add(-int64(f.lent))
+		f.lent = 0
+	}
+}
+
+// deliver hands a complete frame to the handler; false when the connection is to
+// be closed.
+func (c *Conn) deliver(f *Frame) bool {
+	c.settle(f)
+	c.in.frame, c.in.since = nil, 0
+	c.lastUse = c.loop.now
+	f.Bytes = f.store[:f.need:f.need]
+	f.refs.Store(1)
+	c.inFlight.Add(int64(f.need)) // the total counts it already
+	c.srv.stats.frames.Add(1)
+	c.srv.handler.Frame(c, f)
+	return c.reason == nil && c.closing.Load() == nil
+}
+
+// readDirect fills a large frame from the socket. End of stream and errors are left
+// to gnet's next read, which meets them again. False: closed.
+func (c *Conn) readDirect() bool {
+	for budget := directBudget; budget > 0; {
+		f := c.in.frame
+		if f == nil || f.need-f.have < directBytes || !c.mayFill() {
+			return true
+		}
+		if f.have == len(f.store) {
+			f = c.grow(f, f.have+1)
+		}
+		n, err := unix.Read(c.fd, f.store[f.have:min(f.need, len(f.store))])
+		if err == unix.EINTR {
+			continue
+		}
+		if n <= 0 {
+			return true
+		}
+		budget -= n
+		if c.filled(f, n); f.have == f.need {
+			return c.deliver(f)
+		}
+	}
+	return true
+}
+
+// keep puts bytes aside that were read and are not wanted yet. There are at most a
+// read buffer of them, because reading stops with the first.
+func (c *Conn) keep(buf []byte) {
+	if len(buf) == 0 {
+		return
+	}
+	in := &c.in
+	old := in.stashed
+	s := newFrame(c, len(in.stash)+len(buf))
+	n := copy(s.store, in.stash)
+	n += copy(s.store[n:], buf)
+	in.stash, in.stashed = s.store[:n], s
+	if old != nil {
+		old.recycle()
+	}
+	c.srv.inFlight.Add(int64(len(buf)))
+}
+
+// resume goes on reading if nothing speaks against it any more.
+func (l *loop) resume(c *Conn) {
+	if c.closed || c.reading || c.eof && c.in.stash == nil {
+		return
+	}
+	if !c.mayGoOn() {
+		return
+	}
+	if !c.in.between() {
+		c.in.since = l.now // that it was stopped is not the peer's fault
+	}
+	if c.in.stash != nil && !c.unstash() {
+		l.send(c)
+		return
+	}
+	if c.closed || c.reason != nil {
+		return
+	}
+	if c.eof {
+		l.finish(c)
+		return
+	}
+	c.startReading()
+}
+
+// unstash delivers what was put aside; false when not all of it was wanted.
+func (c *Conn) unstash() bool {
+	in := &c.in
+	stash, buffer := in.stash, in.stashed
+	in.stash, in.stashed = nil, nil
+	c.srv.unchargeTotal(int64(len(stash)))
+	rest, ok := c.consume(stash)
+	if ok && len(rest) > 0 {
+		c.keep(rest)
+	}
+	buffer.recycle()
+	return ok && len(rest) == 0
+}
+
+// drop releases what the connection had not delivered.
+func (in *input) drop(c *Conn) {
+	if f := in.frame; f != nil {
+		c.settle(f)
+		c.srv.unchargeTotal(int64(f.have))
+		f.recycle()
+	}
+	if in.stashed != nil {
+		c.srv.unchargeTotal(int64(len(in.stash)))
+		in.stashed.recycle()
+	}
+	*in = input{}
+}
+
+// refuseLength closes a connection for a length that cannot be.
+func (c *Conn) refuseLength(need int, next []byte) {
+	err := fmt.Errorf("%w: %d bytes announced, 1 to %d are accepted", ErrFrameLength, need, c.srv.cfg.MaxFrameBytes)
+	c.srv.rejects.frame(c, err, c.in.head[:], next)
+	c.loop.closeConn(c, err)
+}
