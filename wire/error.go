@@ -1,0 +1,19 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can be wrong with a frame. All of these close the connection, as in
+// Kafka; ErrUnsupportedVersion of ApiVersions alone is answered, see
+// AppendApiVersionsError.
+var (
+	ErrMalformed          = errors.New("malformed request")
+	ErrUnknownKey         = errors.New("api key is not served")
+	ErrUnsupportedVersion = errors.New("api version is not served")
+)
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
