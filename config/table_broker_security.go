@@ -1,0 +1,31 @@
+package config
+
+// Authorization, policies and tokens.
+var securityDefs = []Def{
+	{Name: "config.providers", Type: List, Default: "", Update: ClusterWide, Importance: Low,
+		Status: Refused, Doc: "Java classes that look up values kept elsewhere; such references cannot be resolved here."},
+	{Name: "authorizer.class.name", Type: String, Default: "", Importance: Low,
+		Status: Refused, Doc: "Java class that decides who may do what; ACLs are not built in yet."},
+	{Name: "early.start.listeners", Type: List, Null: true, Importance: High,
+		Status: Accepted, Doc: "Listeners opened before authorization is ready; without ACLs all open together."},
+	{Name: "security.inter.broker.protocol", Type: String, Default: "PLAINTEXT", Check: oneOf("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+		Status: Refused, Doc: "Security protocol between brokers; only PLAINTEXT so far."},
+	{Name: "create.topic.policy.class.name", Type: Class, Null: true, Importance: Low,
+		Status: Refused, Doc: "Java class that judges new topics; such classes cannot be loaded here."},
+	{Name: "alter.config.policy.class.name", Type: Class, Null: true, Importance: Low,
+		Status: Refused, Doc: "Java class that judges changes of configuration; such classes cannot be loaded here."},
+	{Name: "client.quota.callback.class", Type: Class, Null: true, Importance: Low,
+		Status: Refused, Doc: "Java class that computes client quotas; such classes cannot be loaded here."},
+	{Name: "security.providers", Type: String, Null: true, Importance: Low,
+		Status: Refused, Doc: "Java classes that bring security algorithms; such classes cannot be loaded here."},
+	{Name: "principal.builder.class", Type: Class, Default: "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", Update: PerBroker,
+		Status: Refused, Doc: "Java class that names the principal of a connection; only the default is known here."},
+	{Name: "delegation.token.secret.key", Type: Password, Null: true,
+		Status: Refused, Doc: "Secret that signs delegation tokens; tokens are not built in yet."},
+	{Name: "delegation.token.max.lifetime.ms", Type: Long, Default: "604800000", Check: atLeast(1),
+		Status: Accepted, Doc: "Milliseconds after which a delegation token cannot be renewed any more."},
+	{Name: "delegation.token.expiry.time.ms", Type: Long, Default: "86400000", Check: atLeast(1),
+		Status: Accepted, Doc: "Milliseconds after which a delegation token must be renewed."},
+	{Name: "delegation.token.expiry.check.interval.ms", Type: Long, Default: "3600000", Check: atLeast(1), Importance: Low,
+		Status: Accepted, Doc: "Milliseconds between two removals of expired delegation tokens."},
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// parse turns text into a value of the key's type: bool, int64, float64,
+// string or []string. The error says what is wrong in Kafka's words, because
+// tools show them.
+func (d *Def) parse(text string) (any, error) {
+	trimmed := strings.TrimSpace(text)
+	switch d.Type {
+	case Boolean:
+		switch {
+		case strings.EqualFold(trimmed, "true"):
+			return true, nil
+		case strings.EqualFold(trimmed, "false"):
+			return false, nil
+		}
+		return nil, d.invalid(trimmed, "Expected value to be either true or false")
+	case Int, Short, Long:
+		bits := map[Type]int{Short: 16, Int: 32, Long: 64}[d.Type]
+		n, err := strconv.ParseInt(trimmed, 10, bits)
+		if err != nil {
+			return nil, d.invalid(trimmed, "Not a number of type "+d.Type.String())
+		}
+		return n, nil
+	case Double:
+		f, err := strconv.ParseFloat(trimmed, 64)
+		// Kafka lets NaN through, and then every comparison with it is false.
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, d.invalid(trimmed, "Not a number of type DOUBLE")
+		}
+		return f, nil
+	case List:
+		items, ok := splitList(trimmed)
+		if !ok {
+			return nil, &InvalidError{Key: d.Name, Value: text,
+				Message: "Configuration '" + d.Name + "' values must not be empty."}
+		}
+		return items, nil
+	default:
+		return text, nil
+	}
+}
+
+// validate parses and checks text against the key's range.
+func (d *Def) validate(text string) (any, error) {
+	v, err := d.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	// Words such as codec names are compared without the spaces around them.
+	if s, ok := v.(string); ok && d.Type == String {
+		v = strings.TrimSpace(s)
+	}
+	if shown, problem := d.Check.problem(d.Name, v); problem != "" {
+		return nil, d.invalid(shown, problem)
+	}
+	return v, nil
+}
+
+func (d *Def) invalid(shown, problem string) *InvalidError {
+	if d.Sensitive() {
+		shown = "[hidden]"
+	}
+	return &InvalidError{Key: d.Name, Value: shown,
+		Message: "Invalid value " + shown + " for configuration " + d.Name + ": " + problem}
+}
+
+// normal gives text in the form DescribeConfigs shows, which is how Kafka
+// prints the parsed value. Text that does not parse comes back unchanged.
+func (d *Def) normal(text string) string {
+	v, err := d.parse(text)
+	if err != nil {
+		return text
+	}
+	return format(v)
+}
+
+func format(v any) string {
+	switch x := v.(type) {
+	case bool:
+		return strconv.FormatBool(x)
+	case int64:
+		return strconv.FormatInt(x, 10)
+	case float64:
+		return formatDouble(x)
+	case []string:
+		return strings.Join(x, ",")
+	case string:
+		return x
+	}
+	return ""
+}
+
+// formatDouble prints a number as Java does: always with a decimal point, and
+// with an exponent below a thousandth and from ten million on.
+func formatDouble(f float64) string {
+	abs := math.Abs(f)
+	if f == 0 || (abs >= 1e-3 && abs < 1e7) {
+		s := strconv.FormatFloat(f, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s
+	}
+	s := strconv.FormatFloat(f, 'E', -1, 64)
+	mantissa, exponent, _ := strings.Cut(s, "E")
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	n, _ := strconv.Atoi(exponent)
+	return mantissa + "E" + strconv.Itoa(n)
+}
+
+// splitList cuts a comma separated list and drops repeated items; ok is false
+// when an item is empty. An empty text is an empty list.
+func splitList(text string) (items []string, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return []string{}, true
+	}
+	seen := map[string]bool{}
+	for _, item := range strings.Split(text, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			return nil, false
+		}
+		if !seen[item] {
+			seen[item] = true
+			items = append(items, item)
+		}
+	}
+	return items, true
+}
