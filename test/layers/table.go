@@ -1,0 +1,110 @@
+package layers
+
+import "strings"
+
+// module is the path of the main module.
+const module = "ringmain"
+
+// layers are the packages from the bottom up. A package imports packages of
+// lower layers only; peers do not import each other.
+var layers = [][]string{
+	0: {"model", "internal/invariant"},
+	1: {"wire", "record", "sendfile", "metrics", "config", "internal/vfs", "internal/uring", "internal/simnet"},
+	2: {"metadata"},
+	3: {"segment", "replication", "netio", "auth", "quota"},
+	4: {"partition", "controller", "coordinator", "tiered"},
+	5: {"broker", "httpapi", "registry"},
+	6: {"node"},
+	7: {"bench", "perf"},
+	8: {"cmd", "test"},
+}
+
+// families are trees of packages that may import each other within the tree:
+// parts of one thing.
+var families = []string{"cmd/ringmain", "test", "coordinator"}
+
+// outside are packages beside the layers: they hold no code that runs.
+var outside = []string{"internal/deps"}
+
+// owners are libraries and packages that only the packages listed may import,
+// so that there is one place to look when they change or misbehave.
+var owners = map[string][]string{
+	"github.com/hashicorp/raft":           {"controller"},
+	"github.com/panjf2000/gnet":           {"netio"},
+	"github.com/pawelgaczynski/giouring":  {"internal/uring"},
+	"github.com/spf13/cobra":              {"cmd"},
+	"github.com/prometheus/client_golang": {"metrics", "httpapi", "node"},
+	// Components get a struct of their own, filled by node; only those who
+	// answer for the keys themselves read the table of keys.
+	module + "/config": {"broker", "httpapi", "node", "cmd", "test"},
+}
+
+// clientOnly is what a client of a broker may use of this module: the client
+// commands must work against any broker.
+var clientOnly = []string{"cmd/ringmain/internal"}
+
+// clientMay are the packages of this module that clientOnly may import.
+var clientMay = []string{"cmd/ringmain/internal", "model", "config"}
+
+// forbiddenWords say nothing about what is inside; no package and no file has
+// one in its name.
+var forbiddenWords = []string{"util", "utils", "common", "manager", "managers", "helper", "helpers", "misc"}
+
+// forbiddenPackages are fine as words, and too vague for a package.
+var forbiddenPackages = []string{"types", "console", "base", "shared"}
+
+// under reports whether pkg is dir or below it.
+func under(pkg, dir string) bool {
+	return pkg == dir || strings.HasPrefix(pkg, dir+"/")
+}
+
+// layerOf is the layer of a package of this module, or -1.
+func layerOf(pkg string) int {
+	for n, packages := range layers {
+		for _, p := range packages {
+			if under(pkg, p) {
+				return n
+			}
+		}
+	}
+	return -1
+}
+
+func underAny(pkg string, dirs []string) bool {
+	for _, d := range dirs {
+		if under(pkg, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// objection says why pkg may not import path, or "".
+func objection(pkg, path string) string {
+	for lib, may := range owners {
+		if under(path, lib) && !underAny(pkg, may) && !underAny(pkg, outside) {
+			return "only " + strings.Join(may, ", ") + " may import " + lib
+		}
+	}
+	target, ours := strings.CutPrefix(path, module+"/")
+	if !ours {
+		return ""
+	}
+	if underAny(pkg, clientOnly) && !underAny(target, clientMay) {
+		return "client code must work against any broker; it may use " + strings.Join(clientMay, ", ") + " only"
+	}
+	for _, f := range families {
+		if under(pkg, f) && under(target, f) {
+			return ""
+		}
+	}
+	switch from, to := layerOf(pkg), layerOf(target); {
+	case to < 0:
+		return "the package is in no layer; add it to the table in test/layers/table.go"
+	case to == from:
+		return "they are peers in one layer; let the consumer declare an interface, and node connect them"
+	case to > from:
+		return "that is upwards; let the consumer declare an interface, and node connect them"
+	}
+	return ""
+}
