@@ -73,10 +73,18 @@ func (l Layers) synonyms(name string) []Synonym {
 		add(v, ok, SourceDynamicDefaultBroker)
 		v, ok = l.Server.static(n)
 		add(v, ok, SourceStatic)
-		v, ok = l.Server.fallback(n)
-		add(v, ok, SourceDefault)
+		if v, ok = l.Server.fallback(n); ok && defaultShown(n, len(list) > 0) {
+			add(v, ok, SourceDefault)
+		}
 	}
 	return list
+}
+
+// defaultShown tells whether a default belongs in the list of synonyms. Kafka
+// has none for the keys it insists on, and shows none for internal ones.
+func defaultShown(name string, set bool) bool {
+	d := brokerTable.byName[name]
+	return d == nil || !(d.Internal || d.Required && set)
 }
 
 // sensitiveBroker tells keys whose values are never shown: secrets, and keys

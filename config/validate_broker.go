@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// ValidateBroker checks what is to be set for this broker (layers.Broker) or,
-// with cluster, for all brokers (layers.Cluster), all of it together. set has
-// the keys that the request sets; deleting is always allowed. layers holds the
-// new values in the place they go to, and what holds now is what was before.
-// Errors are *InvalidError with BadRequest, as in Kafka.
-func ValidateBroker(was, layers Layers, cluster bool, set []string) error {
-	next := layers.Broker
+// ValidateBroker checks what is to be set for this broker or, with cluster, for
+// all brokers: next is all of it, set names the keys that the request sets or
+// alters (deleting a key is always allowed), and l is what holds now. Errors
+// are *InvalidError, nearly all of them bad requests as in Kafka.
+func (l Layers) ValidateBroker(next map[string]string, cluster bool, set []string) error {
+	layers := l
 	if cluster {
-		next = layers.Cluster
+		layers.Cluster = next
+	} else {
+		layers.Broker = next
 	}
 	if err := checkWhere(set, cluster); err != nil {
 		return err
@@ -30,7 +31,7 @@ func ValidateBroker(was, layers Layers, cluster bool, set []string) error {
 		}
 		return err
 	}
-	return checkThreads(was, layers, set)
+	return checkThreads(l, layers, set)
 }
 
 // resident are keys Kafka changes at run time and we do not, because what they
