@@ -17,6 +17,11 @@ type acceptor struct {
 	srv  *Server
 	name string
 	ln   *net.TCPListener
+
+	// spare is a descriptor given up for the moment in which registering a
+	// connection needs a second one. Without it, a process at its limit would accept
+	// the waiting connections one by one only to drop each.
+	spare int
 }
 
 const (
@@ -25,9 +30,14 @@ const (
 )
 
 func (a *acceptor) run() {
+	defer a.giveSpare()
 	backOff := minBackOff
 	for {
-		tc, err := a.ln.AcceptTCP()
+		var tc *net.TCPConn
+		err := a.keepSpare()
+		if err == nil {
+			tc, err = a.ln.AcceptTCP()
+		}
 		switch {
 		case err == nil:
 			backOff = minBackOff
@@ -43,6 +53,20 @@ func (a *acceptor) run() {
 			}
 			backOff = min(2*backOff, maxBackOff)
 		}
+	}
+}
+
+func (a *acceptor) keepSpare() (err error) {
+	if a.spare < 0 {
+		a.spare, err = anyDescriptor()
+	}
+	return err
+}
+
+func (a *acceptor) giveSpare() {
+	if a.spare >= 0 {
+		closeDescriptor(a.spare)
+		a.spare = -1
 	}
 }
 
@@ -72,6 +96,7 @@ func (a *acceptor) take(tc *net.TCPConn) {
 	if local, ok := tc.LocalAddr().(*net.TCPAddr); ok {
 		local.Zone = ""
 	}
+	a.giveSpare()
 	_, err := s.client.EnrollContext(tc, c)
 	if err == nil && c.opened {
 		return

@@ -50,7 +50,7 @@ type Conn struct {
 	cur       cursor
 	reason    error         // why gnet was asked to close
 	lastUse   time.Duration // last complete frame or byte sent, loop clock
-	blockedAt time.Duration // since when the socket takes nothing; 0: it does
+	blockedAt time.Duration // since when answers wait for room in the socket; 0: they do not
 }
 
 type closeReason struct{ err error }

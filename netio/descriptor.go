@@ -1,9 +1,26 @@
 package netio
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 func duplicate(fd int) (int, error) {
 	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+// anyDescriptor opens something that stands for a place in the descriptor table.
+func anyDescriptor() (int, error) {
+	syscall.ForkLock.RLock() // not every system can open it close-on-exec
+	defer syscall.ForkLock.RUnlock()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	unix.CloseOnExec(fd)
+	return fd, nil
 }
 
 func closeDescriptor(fd int) { _ = unix.Close(fd) }

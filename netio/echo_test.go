@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +70,9 @@ func serveLog(t testing.TB, cfg Config, h Handler, log *slog.Logger) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if withoutPoller(t) {
+		s.findPoller = func(int) int { return -1 }
+	}
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +91,15 @@ func serveLog(t testing.TB, cfg Config, h Handler, log *slog.Logger) *Server {
 	})
 	return s
 }
+
+// inBothWays runs a test with gnet's poller in reach and without, when a stopped
+// connection is taken over from gnet instead.
+func inBothWays(t *testing.T, test func(t *testing.T)) {
+	t.Run("poller", test)
+	t.Run("takeover", test)
+}
+
+func withoutPoller(t testing.TB) bool { return strings.HasSuffix(t.Name(), "/takeover") }
 
 // dial connects to the server; reads and writes fail after half a minute instead
 // of hanging the test.

@@ -42,6 +42,7 @@ func (c *Conn) flush() error {
 			return nil
 		}
 		if left <= 0 {
+			c.blockedAt = c.loop.now
 			c.watchRoom()
 			return nil
 		}

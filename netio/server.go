@@ -46,6 +46,8 @@ type Server struct {
 	client    *gnet.Client
 	acceptors []*acceptor
 
+	findPoller func(fd int) int // findPoller, or what a test puts in its place
+
 	loopsMu sync.RWMutex
 	loops   map[gnet.EventLoop]*loop
 
@@ -68,8 +70,8 @@ func Listen(cfg Config, listeners []Listener, h Handler, log *slog.Logger) (*Ser
 		cfg: cfg, handler: h, log: log, rejects: rejects{log: log},
 		quota: newQuota(cfg.Limits, cfg.DescriptorBudget),
 		born:  time.Now().Add(-time.Second), // so that 0 is a time before any event
-		loops: map[gnet.EventLoop]*loop{},
-		stop:  make(chan struct{}), left: make(chan struct{}, 1),
+		loops: map[gnet.EventLoop]*loop{}, findPoller: findPoller,
+		stop: make(chan struct{}), left: make(chan struct{}, 1),
 	}
 	var err error
 	if s.client, err = newEngine(s); err != nil {
@@ -104,7 +106,7 @@ func (s *Server) bind(l Listener) error {
 	if err != nil {
 		return fmt.Errorf("netio: listener %s cannot bind %s: %w", l.Name, addr, err)
 	}
-	s.acceptors = append(s.acceptors, &acceptor{srv: s, name: l.Name, ln: ln.(*net.TCPListener)})
+	s.acceptors = append(s.acceptors, &acceptor{srv: s, name: l.Name, ln: ln.(*net.TCPListener), spare: -1})
 	return nil
 }
 
@@ -251,7 +253,7 @@ func (s *Server) loopOf(gc gnet.Conn) *loop {
 	if l != nil {
 		return l
 	}
-	l = &loop{srv: s, el: el, conns: map[uint64]*Conn{}, poller: findPoller(gc.Fd())}
+	l = &loop{srv: s, el: el, conns: map[uint64]*Conn{}, poller: s.findPoller(gc.Fd())}
 	l.run = gnet.RunnableFunc(func(context.Context) error { l.turn(); return nil })
 	l.watcher = &watcher{loop: l}
 	s.loopsMu.Lock()
