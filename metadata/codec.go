@@ -3,15 +3,18 @@ package metadata
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
-// An encoded slice of records is
+// An encoded list of records is
 //
 //	format   byte     1
 //	count    uvarint
 //	records  count times: type uvarint, version uvarint, size uvarint, body
 //
-// and a body is described at its record's append function. A change to a body
+// and lists may follow each other: joined encodings are the encoding of the
+// joined lists. A body
+// is described at its record's append function. A change to a body
 // raises that record's version, and the old body stays readable; a new kind of
 // record gets a new type. Both make older releases refuse the log with
 // ErrNewer, so a release writes a new form only after the finalized
@@ -43,13 +46,27 @@ func AppendRecords(b []byte, records []Record) []byte {
 	return b
 }
 
-// Decode reads what Encode wrote. The error wraps ErrNewer or ErrCorrupt, and
-// then no record is returned.
+// Decode reads what Encode wrote, once or several times. The error wraps
+// ErrNewer or ErrCorrupt, and then no record is returned.
 func Decode(b []byte) ([]Record, error) {
 	c := cursor{b: b}
+	var records []Record
+	for {
+		var err error
+		if records, err = decodeList(&c, records); err != nil {
+			return nil, err
+		}
+		if c.left() == 0 {
+			return records, nil
+		}
+	}
+}
+
+func decodeList(c *cursor, records []Record) ([]Record, error) {
+	start := c.at
 	if f := c.take(1); c.err == nil && f[0] != recordsFormat {
 		if f[0] == 0 {
-			return nil, fmt.Errorf("%w: at byte 0: 0 is no version of a list of records", ErrCorrupt)
+			return nil, fmt.Errorf("%w: at byte %d: 0 is no version of a list of records", ErrCorrupt, start)
 		}
 		return nil, fmt.Errorf("%w: a list of metadata records has format version %d, this release reads up to %d", ErrNewer, f[0], recordsFormat)
 	}
@@ -60,17 +77,13 @@ func Decode(b []byte) ([]Record, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	records := make([]Record, 0, n)
+	records = slices.Grow(records, int(n))
 	for range n {
-		r, err := decodeRecord(&c)
+		r, err := decodeRecord(c)
 		if err != nil {
 			return nil, err
 		}
 		records = append(records, r)
-	}
-	if c.left() != 0 {
-		c.fail("%d bytes follow the last record", c.left())
-		return nil, c.err
 	}
 	return records, nil
 }

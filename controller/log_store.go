@@ -1,0 +1,414 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/raft"
+
+	"ringmain/internal/vfs"
+)
+
+// logStore is raft's log on disk: segment files of frames, every write synced
+// before it returns. It implements raft.LogStore and raft.MonotonicLogStore.
+//
+// writing is held through I/O by the one that appends or deletes (raft's main
+// goroutine, its snapshot goroutine); mu only guards what readers look at, so
+// a read never waits for a sync.
+type logStore struct {
+	fs    vfs.FS
+	dir   string
+	log   *slog.Logger
+	fault *fault
+
+	// beforeAppend runs once, before the first append.
+	beforeAppend func() error
+
+	// keepAfter returns the index up to which entries may be deleted from the
+	// front: those of the older checkpoint's.
+	keepAfter func() uint64
+
+	writing sync.Mutex
+	buf     []byte
+
+	mu       sync.RWMutex
+	segments []*logSegment
+	first    uint64 // 0 when empty
+	bytes    int64  // appended since the store was opened
+}
+
+var (
+	_ raft.LogStore          = (*logStore)(nil)
+	_ raft.MonotonicLogStore = (*logStore)(nil)
+)
+
+// openMode says what openLogStore may find.
+type openMode struct {
+	// covered is the last entry that the checkpoint includes. Files that lie
+	// before it and do not join the rest are what a crash brought back of a
+	// deletion, and go.
+	covered uint64
+
+	// strict is set after a clean stop: then nothing can be torn.
+	strict bool
+}
+
+// openLogStore verifies every file. visit sees every entry in order.
+func openLogStore(fsys vfs.FS, dir string, log *slog.Logger, f *fault, mode openMode, visit entryVisitor) (*logStore, error) {
+	s := &logStore{fs: fsys, dir: dir, log: log, fault: f, keepAfter: func() uint64 { return 1<<64 - 1 }}
+	names, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var firsts []uint64
+	for _, e := range names {
+		if first, ok := parseSegmentName(e.Name); ok && !e.IsDir {
+			firsts = append(firsts, first)
+		}
+	}
+	slices.Sort(firsts)
+	for n, first := range firsts {
+		if err := s.openNext(first, n == len(firsts)-1, mode, visit); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	if last, _ := s.LastIndex(); last < mode.covered {
+		if err := s.dropCovered(); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *logStore) openNext(first uint64, last bool, mode openMode, visit entryVisitor) error {
+	path := filepath.Join(s.dir, segmentName(first))
+	if n := len(s.segments); n > 0 && s.segments[n-1].next() != first {
+		if before := s.segments[n-1].next() - 1; first > mode.covered+1 || first <= before {
+			return damaged(path, 0, "the file begins with entry %d, the one before ends with entry %d", first, before)
+		}
+		if err := s.dropCovered(); err != nil {
+			return err
+		}
+	}
+	seg, cut, err := openSegment(s.fs, path, last && !mode.strict, visit)
+	if errors.Is(err, errTornStart) {
+		s.log.Warn("remove a metadata log file that a crash left half made", "file", path)
+		return s.discard(path)
+	}
+	if err != nil {
+		return err
+	}
+	if cut > 0 {
+		s.log.Warn("cut the torn tail of the metadata log, which nobody was told of", "file", path, "at", seg.end, "bytes", cut)
+	}
+	if len(seg.starts) == 0 {
+		return errors.Join(seg.file.Close(), s.discard(path))
+	}
+	s.segments = append(s.segments, seg)
+	if s.first == 0 {
+		s.first = seg.first
+	}
+	return nil
+}
+
+func (s *logStore) discard(path string) error {
+	if err := s.fs.Remove(path); err != nil {
+		return err
+	}
+	return s.fs.SyncDir(s.dir)
+}
+
+// dropCovered removes all files opened so far: a checkpoint has what they hold.
+func (s *logStore) dropCovered() error {
+	for _, seg := range s.segments {
+		if err := errors.Join(seg.file.Close(), s.fs.Remove(seg.path)); err != nil {
+			return err
+		}
+	}
+	if len(s.segments) > 0 {
+		s.segments, s.first = nil, 0
+		return s.fs.SyncDir(s.dir)
+	}
+	return nil
+}
+
+func (s *logStore) IsMonotonic() bool { return true }
+
+func (s *logStore) FirstIndex() (uint64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.first, nil
+}
+
+func (s *logStore) LastIndex() (uint64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.lastLocked(), nil
+}
+
+func (s *logStore) lastLocked() uint64 {
+	if s.first == 0 {
+		return 0
+	}
+	return s.segments[len(s.segments)-1].next() - 1
+}
+
+func (s *logStore) GetLog(index uint64, l *raft.Log) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.first == 0 || index < s.first || index > s.lastLocked() {
+		return raft.ErrLogNotFound
+	}
+	i, found := slices.BinarySearchFunc(s.segments, index, func(seg *logSegment, index uint64) int {
+		switch {
+		case index < seg.first:
+			return 1
+		case index >= seg.next():
+			return -1
+		}
+		return 0
+	})
+	if !found {
+		return raft.ErrLogNotFound
+	}
+	seg := s.segments[i]
+	at, size := seg.extent(index)
+	return readEntry(seg.file, seg.path, at, size, index, l)
+}
+
+func (s *logStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+
+// StoreLogs appends entries with one write and one sync. After an error none of
+// them is in the log.
+func (s *logStore) StoreLogs(logs []*raft.Log) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if len(logs) == 0 {
+		return nil
+	}
+	if err := s.fault.check(); err != nil {
+		return err
+	}
+	if s.beforeAppend != nil {
+		if err := s.beforeAppend(); err != nil {
+			return err
+		}
+		s.beforeAppend = nil
+	}
+	if last, _ := s.LastIndex(); last != 0 && logs[0].Index != last+1 {
+		return fmt.Errorf("entry %d cannot follow entry %d in the metadata log", logs[0].Index, last)
+	}
+	roll := s.shouldRoll()
+	frames := s.buf[:0]
+	if roll {
+		frames = append(frames, make([]byte, segmentHeaderSize)...)
+	}
+	for _, l := range logs {
+		if len(l.Data)+len(l.Extensions) > maxEntryBytes {
+			return fmt.Errorf("%w: entry %d has %d bytes, the limit is %d", ErrTooLarge, l.Index, len(l.Data), maxEntryBytes)
+		}
+		frames = appendFrame(frames, l, logs[0].Index)
+	}
+	if s.buf = frames; cap(frames) > segmentRollBytes {
+		s.buf = nil
+	}
+	if roll {
+		return s.appendToNew(logs[0].Index, frames)
+	}
+	return s.appendToLast(frames)
+}
+
+func (s *logStore) shouldRoll() bool {
+	if n := len(s.segments); n > 0 {
+		return s.segments[n-1].end >= segmentRollBytes
+	}
+	return true
+}
+
+func (s *logStore) appendToNew(first uint64, frames []byte) error {
+	seg, err := createSegment(s.fs, s.dir, first, frames)
+	if err != nil {
+		return fmt.Errorf("%w: begin %s: %w", ErrStorage, filepath.Join(s.dir, segmentName(first)), err)
+	}
+	if err := seg.sync(s.fs); err != nil {
+		return s.fault.set("sync "+seg.path, errors.Join(err, seg.file.Close()))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.segments = append(s.segments, seg)
+	s.bytes += int64(len(frames))
+	if s.first == 0 {
+		s.first = first
+	}
+	return nil
+}
+
+func (s *logStore) appendToLast(frames []byte) error {
+	seg := s.segments[len(s.segments)-1]
+	if _, err := seg.file.WriteAt(frames, seg.end); err != nil {
+		// Part of it may be there. Without it the file is as it was, and the next
+		// attempt is as good as the first.
+		cut := seg.file.Truncate(seg.end)
+		if cut == nil {
+			cut = seg.file.SyncData()
+		}
+		seg.allocated = seg.end
+		if cut != nil {
+			return s.fault.set("undo a failed write to "+seg.path, errors.Join(err, cut))
+		}
+		return fmt.Errorf("%w: append to %s: %w", ErrStorage, seg.path, err)
+	}
+	if err := seg.file.SyncData(); err != nil {
+		return s.fault.set("sync "+seg.path, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == 0 {
+		s.first = seg.first
+	}
+	seg.index(frames)
+	s.bytes += int64(len(frames))
+	return nil
+}
+
+// Reserve makes sure that an entry with n bytes of data can be stored, by
+// reserving the blocks. A change that does not fit is refused before raft has
+// heard of it: raft would give up leading because of it.
+func (s *logStore) Reserve(n int) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.fault.check(); err != nil {
+		return err
+	}
+	if s.shouldRoll() {
+		_, usable, err := s.fs.Space(s.dir)
+		if err == nil && usable < int64(n)+2*reserveStep {
+			return fmt.Errorf("%w: there is no room for %d bytes in %s: %d are free", ErrStorage, n, s.dir, usable)
+		}
+		return nil // what cannot be said now is found out when the file is written
+	}
+	seg := s.segments[len(s.segments)-1]
+	if err := seg.reserve(int64(n) + frameHeaderSize + 1); err != nil {
+		return fmt.Errorf("%w: there is no room for %d bytes in %s: %w", ErrStorage, n, seg.path, err)
+	}
+	return nil
+}
+
+// DeleteRange deletes from the front (whole files; the rest of a file stays
+// until all of it may go) or from the back.
+func (s *logStore) DeleteRange(from, to uint64) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.fault.check(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	first, last := s.first, s.lastLocked()
+	s.mu.RUnlock()
+	switch {
+	case first == 0 || to < first || from > last || from > to:
+		return nil
+	case from <= first && to >= last:
+		return s.deleteFront(to)
+	case from <= first:
+		return s.deleteFront(min(to, s.keepAfter()))
+	case to >= last:
+		return s.deleteBack(from)
+	}
+	return fmt.Errorf("entries %d to %d lie inside the metadata log, which can be cut at its ends only (%d to %d)", from, to, first, last)
+}
+
+// deleteFront removes the oldest file first: a crash leaves a log without holes.
+func (s *logStore) deleteFront(to uint64) error {
+	for {
+		s.mu.Lock()
+		if len(s.segments) == 0 || s.segments[0].next() > to+1 {
+			if s.first = max(s.first, to+1); len(s.segments) == 0 {
+				s.first = 0
+			}
+			s.mu.Unlock()
+			return nil
+		}
+		seg := s.segments[0]
+		s.mu.Unlock()
+		if err := s.fs.Remove(seg.path); err != nil {
+			return fmt.Errorf("%w: remove %s: %w", ErrStorage, seg.path, err)
+		}
+		s.mu.Lock()
+		s.segments = slices.Delete(s.segments, 0, 1)
+		s.first = seg.next()
+		seg.file.Close()
+		s.mu.Unlock()
+	}
+}
+
+// deleteBack removes the newest file first, for the same reason.
+func (s *logStore) deleteBack(from uint64) error {
+	for {
+		seg := s.segments[len(s.segments)-1]
+		if seg.first < from {
+			break
+		}
+		s.mu.Lock()
+		s.segments = s.segments[:len(s.segments)-1]
+		seg.file.Close()
+		s.mu.Unlock()
+		if err := s.fs.Remove(seg.path); err != nil {
+			return s.fault.set("remove "+seg.path, err)
+		}
+		if err := s.fs.SyncDir(s.dir); err != nil { // one by one: a crash brings none back behind a hole
+			return s.fault.set("sync "+s.dir, err)
+		}
+	}
+	seg := s.segments[len(s.segments)-1]
+	if from == seg.next() {
+		return nil
+	}
+	at, _ := seg.extent(from)
+	s.mu.Lock()
+	seg.starts, seg.end, seg.allocated = seg.starts[:from-seg.first], at, at
+	s.mu.Unlock()
+	err := seg.file.Truncate(at)
+	if err == nil {
+		err = seg.file.SyncData() // before new entries: a crash must not mix them with the old
+	}
+	if err != nil {
+		return s.fault.set("cut "+seg.path, err)
+	}
+	return nil
+}
+
+// appended returns the bytes written since the store was opened.
+func (s *logStore) appended() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.bytes
+}
+
+// tail says where the log ends: for the mark of a clean stop.
+func (s *logStore) tail() logTail {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t := logTail{lastIndex: s.lastLocked()}
+	if n := len(s.segments); n > 0 {
+		t.segment, t.size = s.segments[n-1].first, uint64(s.segments[n-1].end)
+	}
+	return t
+}
+
+func (s *logStore) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, seg := range s.segments {
+		errs = append(errs, seg.file.Close())
+	}
+	s.segments, s.first = nil, 0
+	return errors.Join(errs...)
+}
