@@ -21,7 +21,13 @@ func (d *Def) parse(text string) (any, error) {
 		}
 		return nil, d.invalid(trimmed, "Expected value to be either true or false")
 	case Int, Short, Long:
-		bits := map[Type]int{Short: 16, Int: 32, Long: 64}[d.Type]
+		bits := 32
+		switch d.Type {
+		case Short:
+			bits = 16
+		case Long:
+			bits = 64
+		}
 		n, err := strconv.ParseInt(trimmed, 10, bits)
 		if err != nil {
 			return nil, d.invalid(trimmed, "Not a number of type "+d.Type.String())
