@@ -1,0 +1,328 @@
+package conformance
+
+import (
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Kafka's numbers of resource types.
+const (
+	topicResource         = kmsg.ConfigResourceTypeTopic
+	brokerResource        = kmsg.ConfigResourceTypeBroker
+	loggerResource        = kmsg.ConfigResourceTypeBrokerLogger
+	clientMetricsResource = kmsg.ConfigResourceTypeClientMetrics
+	groupResource         = kmsg.ConfigResourceTypeGroupConfig
+)
+
+func (s *script) configs(kind kmsg.ConfigResourceType, name string, keys ...string) *kmsg.DescribeConfigsRequest {
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	r := kmsg.NewDescribeConfigsRequestResource()
+	r.ResourceType, r.ResourceName, r.ConfigNames = kind, name, keys
+	req.Resources = append(req.Resources, r)
+	return req
+}
+
+var describeConfigsScenarios = []scenario{
+	{"topic, all", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		s.topic("b", 1, "retention.ms", "1000", "cleanup.policy", "compact,delete", "max.message.bytes", "2000")
+		for _, topic := range []string{"a", "b"} {
+			s.step("%s", topic).ask(s.configs(topicResource, s.name(topic)))
+			req := s.configs(topicResource, s.name(topic))
+			req.IncludeSynonyms, req.IncludeDocumentation = true, true
+			s.step("%s with synonyms and documentation", topic).ask(req)
+		}
+	}},
+	{"topic, some", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		s.step("two keys").ask(s.configs(topicResource, s.name("a"), "segment.bytes", "retention.ms"))
+		s.step("a key twice").ask(s.configs(topicResource, s.name("a"), "segment.bytes", "segment.bytes"))
+		s.step("an unknown key").ask(s.configs(topicResource, s.name("a"), "segment.bytes", "no.such.config"))
+		none := s.configs(topicResource, s.name("a"))
+		none.Resources[0].ConfigNames = []string{}
+		s.step("no key").ask(none)
+	}},
+	{"what is not there", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		s.step("topic").ask(s.configs(topicResource, s.name("none")))
+		s.step("topic name that cannot be").ask(s.configs(topicResource, "a/b"))
+		s.step("empty topic name").ask(s.configs(topicResource, ""))
+		for _, name := range []string{"99", "x", "-1", "01"} {
+			s.step("broker %s", name).ask(s.configs(brokerResource, name))
+		}
+		for _, kind := range []kmsg.ConfigResourceType{0, 1, 3, 5, 127} {
+			s.step("resource type %d", kind).ask(s.configs(kind, "x"))
+		}
+		s.step("logger of broker 99").ask(s.configs(loggerResource, "99"))
+		s.step("logger of nobody").ask(s.configs(loggerResource, ""))
+		two := s.configs(topicResource, s.name("a"), "segment.bytes")
+		two.Resources = append(two.Resources, s.configs(topicResource, s.name("none")).Resources...)
+		s.step("one of two").ask(two)
+		two.Resources = append(two.Resources, two.Resources[0])
+		s.step("one twice").ask(two)
+		two.Resources = nil
+		s.step("nothing").ask(two)
+	}},
+	{"broker", 0, 0, func(s *script) {
+		s.step("default").ask(s.configs(brokerResource, ""))
+		s.step("1").ask(s.configs(brokerResource, "1"))
+		s.step("some").ask(s.configs(brokerResource, "1", "log.retention.ms", "log.retention.hours", "message.max.bytes", "no.such.config"))
+	}},
+	{"broker with synonyms and documentation", 4, 4, func(s *script) {
+		req := s.configs(brokerResource, "1")
+		req.IncludeSynonyms, req.IncludeDocumentation = true, true
+		s.ask(req)
+	}},
+	{"group", 0, 0, func(s *script) {
+		req := s.configs(groupResource, s.name("g"))
+		s.step("one that is not there").ask(req)
+		req.IncludeSynonyms, req.IncludeDocumentation = true, true
+		s.step("with synonyms").ask(req)
+		s.step("empty name").ask(s.configs(groupResource, ""))
+	}},
+	{"client metrics", 0, 0, func(s *script) {
+		s.step("one that is not there").ask(s.configs(clientMetricsResource, s.name("m")))
+		s.step("empty name").ask(s.configs(clientMetricsResource, ""))
+	}},
+	{"topic under a broker default", 4, 4, func(s *script) {
+		s.topic("a", 1)
+		s.topic("b", 1, "retention.ms", "5000")
+		s.alterQuietly(brokerResource, "", "log.retention.ms", "123456789")
+		defer s.alterQuietly(brokerResource, "", "log.retention.ms", "")
+		for _, topic := range []string{"a", "b"} {
+			req := s.configs(topicResource, s.name(topic), "retention.ms")
+			req.IncludeSynonyms = true
+			s.step("%s", topic).ask(req)
+		}
+		for _, name := range []string{"", "1"} {
+			req := s.configs(brokerResource, name, "log.retention.ms", "log.retention.hours", "log.retention.minutes")
+			req.IncludeSynonyms = true
+			s.step("broker %s", name).ask(req)
+		}
+		s.alterQuietly(brokerResource, "1", "log.retention.ms", "987654321")
+		defer s.alterQuietly(brokerResource, "1", "log.retention.ms", "")
+		req := s.configs(brokerResource, "1", "log.retention.ms")
+		req.IncludeSynonyms = true
+		s.step("broker 1 of its own").ask(req)
+		req = s.configs(topicResource, s.name("a"), "retention.ms")
+		req.IncludeSynonyms = true
+		s.step("topic under a broker's own").ask(req)
+	}},
+}
+
+// alterQuietly sets a config, or deletes it when value is empty.
+func (s *script) alterQuietly(kind kmsg.ConfigResourceType, name, key, value string) {
+	op := int8(0)
+	if value == "" {
+		op = 1
+	}
+	req := s.changes(kind, name, change{key, op, value})
+	for _, r := range s.quiet(1, req).(*kmsg.IncrementalAlterConfigsResponse).Resources {
+		if r.ErrorCode != 0 {
+			s.t.Fatalf("setting %s of %q: error %d", key, name, r.ErrorCode)
+		}
+	}
+	s.settle(kind, name, key, value)
+}
+
+// change is one operation of IncrementalAlterConfigs: 0 set, 1 delete, 2 append, 3 subtract.
+type change struct {
+	key   string
+	op    int8
+	value string
+}
+
+func (s *script) changes(kind kmsg.ConfigResourceType, name string, list ...change) *kmsg.IncrementalAlterConfigsRequest {
+	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	r := kmsg.NewIncrementalAlterConfigsRequestResource()
+	r.ResourceType, r.ResourceName = kind, name
+	for _, c := range list {
+		x := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		x.Name, x.Op, x.Value = c.key, kmsg.IncrementalAlterConfigOp(c.op), nullable(c.value)
+		r.Configs = append(r.Configs, x)
+	}
+	req.Resources = append(req.Resources, r)
+	return req
+}
+
+func (s *script) replacement(kind kmsg.ConfigResourceType, name string, pairs ...string) *kmsg.AlterConfigsRequest {
+	req := kmsg.NewPtrAlterConfigsRequest()
+	r := kmsg.NewAlterConfigsRequestResource()
+	r.ResourceType, r.ResourceName = kind, name
+	for i := 0; i+1 < len(pairs); i += 2 {
+		c := kmsg.NewAlterConfigsRequestResourceConfig()
+		c.Name, c.Value = pairs[i], nullable(pairs[i+1])
+		r.Configs = append(r.Configs, c)
+	}
+	req.Resources = append(req.Resources, r)
+	return req
+}
+
+// set records which of a topic's configs are its own.
+func (s *script) set(topic string) {
+	s.settled()
+	resp := s.quiet(4, s.configs(topicResource, s.name(topic))).(*kmsg.DescribeConfigsResponse)
+	own := map[string]any{}
+	for _, c := range resp.Resources[0].Configs {
+		if c.Source == kmsg.ConfigSourceDynamicTopicConfig && c.Value != nil {
+			own[c.Name] = *c.Value
+		}
+	}
+	s.steps = append(s.steps, step{"set on the topic", own})
+}
+
+var alterConfigsScenarios = []scenario{
+	{"topic", 0, 0, func(s *script) {
+		s.topic("a", 1, "retention.ms", "1000")
+		t := func(name string, pairs ...string) {
+			s.step("%s", name).ask(s.replacement(topicResource, s.name("a"), pairs...))
+		}
+		t("replace", "max.message.bytes", "2000", "cleanup.policy", "compact")
+		s.set("a")
+		t("a bad value", "max.message.bytes", "-5")
+		t("an unknown key", "no.such.config", "1", "max.message.bytes", "3000")
+		t("a null value", "max.message.bytes", "null")
+		t("a key twice", "max.message.bytes", "4000", "max.message.bytes", "5000")
+		s.set("a")
+		t("nothing")
+		s.set("a")
+	}},
+	{"validate only", 0, 0, func(s *script) {
+		s.topic("a", 1, "retention.ms", "1000")
+		for _, value := range []string{"2000", "x"} {
+			req := s.replacement(topicResource, s.name("a"), "max.message.bytes", value)
+			req.ValidateOnly = true
+			s.step("%s", value).ask(req)
+		}
+		s.set("a")
+	}},
+	{"what is not there", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		s.step("topic").ask(s.replacement(topicResource, s.name("none"), "retention.ms", "1"))
+		s.step("topic name that cannot be").ask(s.replacement(topicResource, "a/b", "retention.ms", "1"))
+		s.step("broker 99").ask(s.replacement(brokerResource, "99", "log.retention.ms", "1000"))
+		s.step("broker x").ask(s.replacement(brokerResource, "x", "log.retention.ms", "1000"))
+		s.step("resource type 3").ask(s.replacement(3, "x", "retention.ms", "1"))
+		s.step("broker key that cannot change").ask(s.replacement(brokerResource, "1", "node.id", "5"))
+		two := s.replacement(topicResource, s.name("a"), "retention.ms", "1")
+		two.Resources = append(two.Resources, s.replacement(topicResource, s.name("none"), "retention.ms", "1").Resources[0])
+		s.step("one of two").ask(two)
+		two.Resources = nil
+		s.step("nothing").ask(two)
+	}},
+}
+
+var incrementalAlterConfigsScenarios = []scenario{
+	{"operations", 0, 0, func(s *script) {
+		s.topic("a", 1, "retention.ms", "1000")
+		for _, list := range [][]change{
+			{{"max.message.bytes", 0, "2000"}}, {{"retention.ms", 1, "null"}}, {{"retention.ms", 1, "null"}}, {{"retention.ms", 1, "7"}},
+			{{"cleanup.policy", 2, "compact"}}, {{"cleanup.policy", 2, "compact"}}, {{"cleanup.policy", 3, "delete"}}, {{"cleanup.policy", 3, "delete"}}, {{"cleanup.policy", 2, "delete,compact"}}, {{"cleanup.policy", 3, "compact,delete"}},
+			{{"max.message.bytes", 2, "1"}}, {{"max.message.bytes", 3, "1"}}, {{"max.message.bytes", 9, "1"}}, {{"max.message.bytes", -1, "1"}},
+			{{"no.such.config", 0, "1"}}, {{"no.such.config", 1, "null"}}, {{"max.message.bytes", 0, "null"}}, {{"max.message.bytes", 0, ""}}, {{"max.message.bytes", 0, "x"}}, {{"cleanup.policy", 2, "null"}},
+			{{"max.message.bytes", 0, "3000"}, {"max.message.bytes", 0, "4000"}}, {{"max.message.bytes", 0, "3000"}, {"no.such.config", 0, "1"}}, {{"max.message.bytes", 0, "5000"}, {"segment.ms", 0, "60000"}},
+			{{"", 0, "1"}}, {{"leader.replication.throttled.replicas", 2, "0:1,1:1"}}, {{"leader.replication.throttled.replicas", 3, "0:1"}}, {{"leader.replication.throttled.replicas", 2, "x"}}, {},
+		} {
+			var name []string
+			for _, c := range list {
+				name = append(name, strings.TrimSpace(c.key+" "+string(rune('0'+c.op))+" "+c.value))
+			}
+			s.step("%s", strings.Join(name, ", ")).ask(s.changes(topicResource, s.name("a"), list...))
+			s.set("a")
+		}
+	}},
+	{"values and ranges", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, c := range [][2]string{
+			{"retention.ms", "-1"}, {"retention.ms", "-2"}, {"retention.bytes", "-2"}, {"segment.bytes", "1000"}, {"segment.ms", "0"}, {"max.message.bytes", "0"}, {"min.insync.replicas", "0"}, {"min.insync.replicas", "3"},
+			{"compression.type", "none"}, {"compression.type", "producer"}, {"cleanup.policy", "x"}, {"cleanup.policy", ""}, {"message.timestamp.type", "x"}, {"preallocate", "1"}, {"min.cleanable.dirty.ratio", "-0.1"},
+			{"index.interval.bytes", "1"}, {"file.delete.delay.ms", "0"}, {"unclean.leader.election.enable", "false"}, {"remote.storage.enable", "true"}, {"remote.storage.enable", "false"}, {"retention.ms", "9223372036854775807"}, {"retention.ms", "9223372036854775808"}, {"max.message.bytes", "2147483648"},
+		} {
+			s.step("%s %s", c[0], c[1]).ask(s.changes(topicResource, s.name("a"), change{c[0], 0, c[1]}))
+		}
+	}},
+	{"validate only", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, value := range []string{"2000", "x"} {
+			req := s.changes(topicResource, s.name("a"), change{"max.message.bytes", 0, value})
+			req.ValidateOnly = true
+			s.step("%s", value).ask(req)
+		}
+		s.set("a")
+	}},
+	{"what is not there", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		c := change{"retention.ms", 0, "1000"}
+		s.step("topic").ask(s.changes(topicResource, s.name("none"), c))
+		s.step("topic name that cannot be").ask(s.changes(topicResource, "a/b", c))
+		s.step("empty topic name").ask(s.changes(topicResource, "", c))
+		for _, kind := range []kmsg.ConfigResourceType{0, 3, 127} {
+			s.step("resource type %d", kind).ask(s.changes(kind, "x", c))
+		}
+		two := s.changes(topicResource, s.name("a"), c)
+		two.Resources = append(two.Resources, two.Resources[0])
+		s.step("twice").ask(two)
+		two.Resources[1] = s.changes(topicResource, s.name("none"), c).Resources[0]
+		s.step("one of two").ask(two)
+		two.Resources = nil
+		s.step("nothing").ask(two)
+	}},
+	{"broker", 0, 0, func(s *script) {
+		check := func(name string, list ...change) {
+			req := s.changes(brokerResource, name, list...)
+			req.ValidateOnly = true
+			s.step("broker %s: %s %s", name, list[0].key, list[0].value).ask(req)
+		}
+		for _, name := range []string{"", "1"} {
+			check(name, change{"log.retention.ms", 0, "1000000"})
+			check(name, change{"message.max.bytes", 0, "2000000"})
+			check(name, change{"message.max.bytes", 0, "-1"})
+			check(name, change{"message.max.bytes", 0, "x"})
+			check(name, change{"log.cleaner.threads", 0, "2"})
+			check(name, change{"node.id", 0, "5"})
+			check(name, change{"log.dirs", 0, "/tmp/x"})
+			check(name, change{"no.such.config", 0, "5"})
+			check(name, change{"max.connections", 0, "100"})
+			check(name, change{"max.connections.per.ip", 0, "0"})
+			check(name, change{"num.io.threads", 0, "0"})
+			check(name, change{"log.cleanup.policy", 0, "compact"})
+			check(name, change{"log.cleanup.policy", 2, "compact"})
+			check(name, change{"log.retention.ms", 1, "null"})
+			check(name, change{"advertised.listeners", 0, "PLAINTEXT://elsewhere:9092"})
+		}
+		check("99", change{"log.retention.ms", 0, "1000000"})
+		check("x", change{"log.retention.ms", 0, "1000000"})
+		check("-1", change{"log.retention.ms", 0, "1000000"})
+	}},
+	{"group and client metrics", 0, 0, func(s *script) {
+		for _, c := range []change{{"consumer.session.timeout.ms", 0, "50000"}, {"consumer.session.timeout.ms", 0, "1"}, {"consumer.heartbeat.interval.ms", 0, "6000"}, {"share.auto.offset.reset", 0, "earliest"}, {"share.auto.offset.reset", 0, "x"}, {"no.such.config", 0, "1"}, {"consumer.session.timeout.ms", 1, "null"}, {"consumer.heartbeat.interval.ms", 1, "null"}, {"share.auto.offset.reset", 1, "null"}} {
+			s.step("group %s %s", c.key, c.value).ask(s.changes(groupResource, s.name("g"), c))
+		}
+		s.step("group without a name").ask(s.changes(groupResource, "", change{"consumer.session.timeout.ms", 0, "50000"}))
+		for _, c := range []change{{"interval.ms", 0, "1000"}, {"interval.ms", 0, "1"}, {"metrics", 0, "org.example."}, {"match", 0, "client_id=x"}, {"match", 0, "nothing"}, {"no.such.config", 0, "1"}, {"interval.ms", 1, "null"}, {"metrics", 1, "null"}, {"match", 1, "null"}} {
+			s.step("metrics %s %s", c.key, c.value).ask(s.changes(clientMetricsResource, s.name("m"), c))
+		}
+		s.step("metrics without a name").ask(s.changes(clientMetricsResource, "", change{"interval.ms", 0, "1000"}))
+	}},
+}
+
+var listConfigResourcesScenarios = []scenario{
+	{"resources", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		s.topic("b", 1, "retention.ms", "1000")
+		s.alterQuietly(groupResource, s.name("g"), "consumer.session.timeout.ms", "50000")
+		s.alterQuietly(clientMetricsResource, s.name("m"), "interval.ms", "1000")
+		defer s.alterQuietly(groupResource, s.name("g"), "consumer.session.timeout.ms", "")
+		defer s.alterQuietly(clientMetricsResource, s.name("m"), "interval.ms", "")
+		req := kmsg.NewPtrListConfigResourcesRequest()
+		s.step("all").ours(req)
+		if s.v == 0 {
+			return
+		}
+		for _, kinds := range [][]int8{{2}, {4}, {8}, {16}, {32}, {2, 4}, {3}, {0}, {2, 99}} {
+			req.ResourceTypes = kinds
+			s.step("types %v", kinds).ours(req)
+		}
+	}},
+}
