@@ -18,7 +18,7 @@ func (i *Image) Apply(records []Record, index int64) (*Image, *Delta, error) {
 	if index <= i.offset {
 		return nil, nil, fmt.Errorf("%w: index %d is not above %d, which was applied already", ErrInvalidChange, index, i.offset)
 	}
-	d := draft{old: i, index: index}
+	d := draft{old: i, index: index, edit: new(edit)}
 	d.img.copyFrom(i)
 	d.img.offset = index
 	for n, r := range records {
@@ -47,6 +47,7 @@ type draft struct {
 	img        Image
 	old        *Image
 	index      int64
+	edit       *edit                    // what the tries and the names may modify in place
 	topics     map[model.TopicID]*Topic // our own copies; nil for a deleted topic
 	last       *Topic                   // the topic of the last partition record: the next is mostly of it too
 	configs    map[ResourceRef]map[string]string
@@ -142,10 +143,10 @@ func (d *draft) topic(r TopicRecord) error {
 	}
 	t := &Topic{Name: r.Name, ID: r.ID}
 	d.own(t)
-	d.img.names = d.img.names.insert(r.Name)
+	d.img.names = d.img.names.insert(d.edit, r.Name)
 	d.img.flatNames.Store(nil)
 	if strings.ContainsAny(r.Name, "._") {
-		d.img.collisions = d.img.collisions.set(collisionKey(r.Name), r.Name)
+		d.img.collisions = d.img.collisions.set(d.edit, collisionKey(r.Name), r.Name)
 	}
 	return nil
 }
@@ -157,8 +158,8 @@ func (d *draft) own(t *Topic) {
 	}
 	d.topics[t.ID] = t
 	d.last = t
-	d.img.topics = d.img.topics.set(t.Name, t)
-	d.img.topicsByID = d.img.topicsByID.set(t.ID, t)
+	d.img.topics = d.img.topics.set(d.edit, t.Name, t)
+	d.img.topicsByID = d.img.topicsByID.set(d.edit, t.ID, t)
 }
 
 // owned returns our own copy of a topic.
@@ -280,14 +281,14 @@ func (d *draft) removeTopic(r RemoveTopicRecord) error {
 	if t == nil {
 		return fmt.Errorf("there is no topic with id %v to remove", r.ID)
 	}
-	d.img.topics = d.img.topics.delete(t.Name)
-	d.img.topicsByID = d.img.topicsByID.delete(t.ID)
-	d.img.names = d.img.names.remove(t.Name)
+	d.img.topics = d.img.topics.delete(d.edit, t.Name)
+	d.img.topicsByID = d.img.topicsByID.delete(d.edit, t.ID)
+	d.img.names = d.img.names.remove(d.edit, t.Name)
 	d.img.flatNames.Store(nil)
 	d.img.partitions -= len(t.Partitions)
 	if key := collisionKey(t.Name); strings.ContainsAny(t.Name, "._") {
 		if name, _ := d.img.collisions.get(key); name == t.Name {
-			d.img.collisions = d.img.collisions.delete(key)
+			d.img.collisions = d.img.collisions.delete(d.edit, key)
 		}
 	}
 	if d.topics == nil {
@@ -331,9 +332,9 @@ func (d *draft) setConfig(ref ResourceRef, m map[string]string) {
 	d.configs[ref] = m
 	if len(m) == 0 {
 		d.configs[ref] = nil
-		d.img.configs = d.img.configs.delete(ref)
+		d.img.configs = d.img.configs.delete(d.edit, ref)
 	} else {
-		d.img.configs = d.img.configs.set(ref, m)
+		d.img.configs = d.img.configs.set(d.edit, ref, m)
 	}
 }
 

@@ -16,16 +16,23 @@ func TestHashTrieBehavesLikeAMap(t *testing.T) {
 		want map[string]int
 	}
 	var versions []version
+	var e *edit
 	for step := range 20_000 {
+		switch step % 100 {
+		case 0:
+			e = new(edit)
+		case 50:
+			e = nil
+		}
 		key := fmt.Sprint(r.IntN(3000))
 		if r.IntN(3) == 0 {
-			trie = trie.delete(key)
+			trie = trie.delete(e, key)
 			delete(want, key)
 		} else {
-			trie = trie.set(key, step)
+			trie = trie.set(e, key, step)
 			want[key] = step
 		}
-		if step%2500 == 0 {
+		if step%2500 == 99 { // before a new edit
 			versions = append(versions, version{trie, maps.Clone(want)})
 		}
 	}
@@ -43,7 +50,7 @@ func TestHashTrieBehavesLikeAMap(t *testing.T) {
 		}
 	}
 	for key := range want {
-		trie = trie.delete(key)
+		trie = trie.delete(e, key)
 	}
 	if trie.len() != 0 || trie.root != nil {
 		t.Fatalf("after deleting every key: len %d, root %v", trie.len(), trie.root)
@@ -54,14 +61,14 @@ func TestHashTrieBehavesLikeAMap(t *testing.T) {
 func TestHashTrieSurvivesEqualHashes(t *testing.T) {
 	var n *trieNode[string, int]
 	for i, key := range []string{"a", "b", "c", "b"} {
-		n, _ = n.with(42, trieDepth, key, i)
+		n, _ = n.with(nil, 42, trieDepth, key, i)
 	}
 	if len(n.slots) != 3 || n.slots[n.find("b")].value != 3 {
 		t.Fatalf("got %+v", n.slots)
 	}
 	for i, key := range []string{"b", "a", "x", "c"} {
 		var removed bool
-		if n, removed = n.without(42, trieDepth, key); removed != (key != "x") {
+		if n, removed = n.without(nil, 42, trieDepth, key); removed != (key != "x") {
 			t.Fatalf("step %d: removed %q: %v", i, key, removed)
 		}
 	}

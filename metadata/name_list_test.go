@@ -13,13 +13,20 @@ func TestNameListStaysSorted(t *testing.T) {
 	want := map[string]bool{}
 	var old nameList
 	var oldNames []string
+	var e *edit
 	for step := range 20_000 {
+		switch step % 100 {
+		case 0:
+			e = new(edit)
+		case 50:
+			e = nil
+		}
 		name := fmt.Sprint("n", r.IntN(2000))
 		if grow := step < 10_000; r.IntN(3) == 0 == grow {
-			list = list.remove(name)
+			list = list.remove(e, name)
 			delete(want, name)
 		} else {
-			list = list.insert(name)
+			list = list.insert(e, name)
 			want[name] = true
 		}
 		if step == 9_999 {
@@ -36,12 +43,12 @@ func TestNameListStaysSorted(t *testing.T) {
 		t.Fatal("an old version changed")
 	}
 	for _, c := range old.chunks {
-		if len(c) == 0 || len(c) > nameChunkMax {
-			t.Fatalf("chunk of %d names", len(c))
+		if len(c.names) == 0 || len(c.names) > nameChunkMax {
+			t.Fatalf("chunk of %d names", len(c.names))
 		}
 	}
 	for name := range want {
-		list = list.remove(name)
+		list = list.remove(e, name)
 	}
 	if list.n != 0 || len(list.chunks) != 0 {
 		t.Fatalf("left: %v", list)

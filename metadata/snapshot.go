@@ -157,7 +157,7 @@ func ReadSnapshot(r io.Reader) (*Image, error) {
 
 	// A draft that spans the blocks: topics and maps are copied once, not once
 	// for each block.
-	d := draft{old: Empty(), index: math.MaxInt64}
+	d := draft{old: Empty(), index: math.MaxInt64, edit: new(edit)}
 	d.img.featuresEpoch = -1
 	for {
 		block := s.block()
