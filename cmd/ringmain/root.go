@@ -22,6 +22,7 @@ func newRootCmd() *cobra.Command {
 		RunE:          needCommand,
 	}
 	root.AddCommand(
+		newServeCmd(),
 		newTopicCmd(),
 		newProduceCmd(),
 		newConsumeCmd(),

@@ -1,0 +1,46 @@
+package broker
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// DeleteRecords, versions 0 to 2 (v2 flexible).
+//
+//   - offset -1 is the high watermark; beyond it, or another negative one:
+//     OFFSET_OUT_OF_RANGE
+//   - a topic without "delete" in cleanup.policy: POLICY_VIOLATION
+//   - the new log start offset is on disk before the answer
+var deleteRecordsAPI = api{key: keyDeleteRecords, min: 0, max: 2, serve: deleteRecords}
+
+func deleteRecords(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Response {
+	req := r.(*kmsg.DeleteRecordsRequest)
+	resp := kmsg.NewPtrDeleteRecordsResponse()
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		rt := kmsg.NewDeleteRecordsResponseTopic()
+		rt.Topic = t.Topic
+		topic := a.replicas.topic(t.Topic)
+		for _, p := range t.Partitions {
+			rp := kmsg.NewDeleteRecordsResponseTopicPartition()
+			rp.Partition, rp.LowWatermark = p.Partition, -1
+			replica := topic.at(p.Partition)
+			switch {
+			case replica == nil:
+				rp.ErrorCode = missingCode(topic, p.Partition, false)
+			case !replica.Settings().DeletePolicy && replica.Settings().Compacted:
+				rp.ErrorCode = kerr.PolicyViolation.Code
+			default:
+				low, err := replica.DeleteRecords(p.Offset)
+				if rp.ErrorCode = partitionCode(err); err == nil {
+					rp.LowWatermark = low
+				}
+			}
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	return resp
+}

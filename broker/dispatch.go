@@ -1,0 +1,123 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"ringmain/netio"
+	"ringmain/wire"
+)
+
+// Errors that close a connection.
+var (
+	errUnknownAPI      = errors.New("broker: unknown API key")
+	errAPIVersion      = errors.New("broker: API version is not served")
+	errAcksZero        = errors.New("broker: a produce without answer (acks=0) failed; closing is the client's only signal")
+	errBodyDoesntParse = errors.New("broker: the request's body does not parse")
+)
+
+// request is one request between its arrival and its answer: what every
+// handler that keeps a request around embeds.
+type request struct {
+	conn  *netio.Conn
+	slot  netio.Slot
+	h     wire.Header
+	start time.Time
+}
+
+// Opened implements netio.Handler.
+func (b *Broker) Opened(*netio.Conn) {}
+
+// Closed implements netio.Handler. Fetches that are parked notice by
+// themselves: sending to a closed connection does nothing.
+func (b *Broker) Closed(*netio.Conn, error) {}
+
+// Frame implements netio.Handler: it is called on the connection's loop with
+// one request.
+func (b *Broker) Frame(c *netio.Conn, f *netio.Frame) {
+	frame := f.Bytes
+	h, err := wire.ParseHeader(frame)
+	if err != nil {
+		c.Close(err)
+		f.Release()
+		return
+	}
+	a := b.table[h.Key]
+	if a == nil {
+		c.Close(fmt.Errorf("%w %d", errUnknownAPI, h.Key))
+		f.Release()
+		return
+	}
+	r := request{conn: c, h: h, start: time.Now()}
+	if h.Version < a.min || h.Version > a.max {
+		if h.Key != keyApiVersions {
+			c.Close(fmt.Errorf("%w: %s version %d, served are %d to %d", errAPIVersion, apiName(h.Key), h.Version, a.min, a.max))
+			f.Release()
+			return
+		}
+		r.slot = c.Reserve()
+		resp := netio.NewResponse()
+		resp.Buf = wire.AppendApiVersionsError(resp.Buf, h.Correlation)
+		b.answered(h.Key, kerr.UnsupportedVersion.Code, r.start)
+		r.slot.Send(resp)
+		f.Release()
+		return
+	}
+	r.slot = c.Reserve()
+	body := frame[h.Size:]
+	switch h.Key {
+	case keyProduce:
+		b.produce(r, f, body)
+	case keyFetch:
+		b.fetch(r, f, body)
+	default:
+		b.serve(a, r, f, body)
+	}
+}
+
+// serve decodes a request and answers it on the connection's loop where the
+// API is quick, else on the pool, with the connection paused meanwhile.
+func (b *Broker) serve(a *api, r request, f *netio.Frame, body []byte) {
+	req, err := wire.Decode(r.h.Key, r.h.Version, body)
+	if err != nil {
+		b.refuse(r, f, err)
+		return
+	}
+	c := &call{header: r.h, listener: r.conn.Listener(), remoteIP: r.conn.RemoteIP()}
+	answer := func() {
+		resp := netio.NewResponse()
+		out := a.serve(&b.admin, b.ctx, c, req)
+		out.SetVersion(r.h.Version)
+		resp.Buf = wire.AppendResponse(resp.Buf, r.h.Correlation, out)
+		b.answered(r.h.Key, responseError(out), r.start)
+		f.Release()
+		r.slot.Send(resp)
+	}
+	if a.quick {
+		answer()
+		return
+	}
+	r.conn.Pause()
+	b.pool.run(func() {
+		answer()
+		r.conn.Resume()
+	})
+}
+
+// refuse closes the connection for a body that does not parse, as Kafka does.
+func (b *Broker) refuse(r request, f *netio.Frame, err error) {
+	r.slot.Skip()
+	r.conn.Close(fmt.Errorf("%w: %s version %d: %w", errBodyDoesntParse, apiName(r.h.Key), r.h.Version, err))
+	f.Release()
+}
+
+// answered counts a request.
+func (b *Broker) answered(key, code int16, start time.Time) {
+	b.metrics.Request(key, time.Since(start))
+	b.metrics.Error(key, code)
+}
+
+var _ netio.Handler = (*Broker)(nil)

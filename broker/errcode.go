@@ -1,0 +1,73 @@
+package broker
+
+import (
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"ringmain/partition"
+	"ringmain/record"
+	"ringmain/segment"
+	"ringmain/wire"
+)
+
+// errDuplicatePartition: a request names the same partition twice.
+var errDuplicatePartition = errors.New("the partition is named more than once in the request")
+
+// partitionCode is the one place that turns an error of a partition into
+// Kafka's code. What is not listed is a bug of ours and answered as
+// UNKNOWN_SERVER_ERROR.
+func partitionCode(err error) int16 {
+	var invalid *record.Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &invalid):
+		return invalid.Kind.Code()
+	case errors.Is(err, partition.ErrNotLeader), errors.Is(err, partition.ErrDeleted), errors.Is(err, partition.ErrClosed):
+		return kerr.NotLeaderForPartition.Code
+	case errors.Is(err, partition.ErrFencedEpoch):
+		return kerr.FencedLeaderEpoch.Code
+	case errors.Is(err, partition.ErrUnknownEpoch):
+		return kerr.UnknownLeaderEpoch.Code
+	case errors.Is(err, partition.ErrNotEnoughReplicas):
+		return kerr.NotEnoughReplicas.Code
+	case errors.Is(err, segment.ErrOffsetOutOfRange):
+		return kerr.OffsetOutOfRange.Code
+	case errors.Is(err, segment.ErrOutOfOrderSequence):
+		return kerr.OutOfOrderSequenceNumber.Code
+	case errors.Is(err, segment.ErrInvalidProducerEpoch):
+		return kerr.InvalidProducerEpoch.Code
+	case errors.Is(err, segment.ErrStorage):
+		return kerr.KafkaStorageError.Code
+	case errors.Is(err, errDuplicatePartition):
+		return kerr.InvalidRequest.Code
+	}
+	return kerr.UnknownServerError.Code
+}
+
+// produceError gives a failed append's code, sentence and, where single
+// records are to blame, which.
+func produceError(err error) (code int16, message string, records []wire.RecordError) {
+	code = partitionCode(err)
+	var invalid *record.Error
+	if !errors.As(err, &invalid) {
+		return code, err.Error(), nil
+	}
+	for _, r := range invalid.Records {
+		records = append(records, wire.RecordError{BatchIndex: r.BatchIndex, Message: r.Message})
+	}
+	return code, invalid.Message, records
+}
+
+// missingCode says why a partition has no replica here: its log could not be
+// opened, the topic is not known at all, or the partition is not.
+func missingCode(s *served, index int32, byID bool) int16 {
+	switch {
+	case s.isOffline(index):
+		return kerr.KafkaStorageError.Code
+	case byID && s == nil:
+		return kerr.UnknownTopicID.Code
+	}
+	return kerr.UnknownTopicOrPartition.Code
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ringmain/config"
+	"ringmain/node"
+)
+
+type serveFlags struct {
+	configFile string
+	overrides  []string
+	dataDir    string
+	listen     string
+	http       string
+	logFormat  string
+	logLevel   string
+}
+
+func newServeCmd() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a broker",
+		Long: `Run a broker. Without a configuration file it is a single node that formats
+its own data directory. When it is ready, one line goes to standard output:
+
+  ringmain ready kafka=127.0.0.1:9092 http=127.0.0.1:9080 node=1 cluster=<id> ready_ms=<n>
+
+Logs go to standard error. SIGTERM or SIGINT stops it cleanly; a second signal
+stops it at once.`,
+		Example: `  ringmain serve
+  ringmain serve --data-dir /var/lib/ringmain --listen 0.0.0.0:9092 --override advertised.listeners=PLAINTEXT://broker1:9092
+  ringmain serve --config server.properties --http off`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), &f, cmd.OutOrStdout()) },
+	}
+	c.Flags().StringVar(&f.configFile, "config", "", "server.properties, in Kafka's format and with Kafka's keys")
+	c.Flags().StringArrayVar(&f.overrides, "override", nil, "key=value that replaces a key of the file; may be repeated")
+	c.Flags().StringVar(&f.dataDir, "data-dir", "", "data directory, the same as log.dirs (default ./ringmain-data)")
+	c.Flags().StringVar(&f.listen, "listen", "", "HOST:PORT, the same as listeners=PLAINTEXT://HOST:PORT")
+	c.Flags().StringVar(&f.http, "http", "", "HOST:PORT for metrics and health, or off; the same as ringmain.http.listen")
+	c.Flags().StringVar(&f.logFormat, "log-format", "text", "text or json")
+	c.Flags().StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	return c
+}
+
+// values gathers the configuration: the file, then the overrides, then the
+// flags that are short for a key.
+func (f *serveFlags) values() (map[string]string, error) {
+	values := map[string]string{}
+	if f.configFile != "" {
+		file, err := os.Open(f.configFile)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		if values, err = config.ParseProperties(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.configFile, err)
+		}
+	}
+	for _, o := range f.overrides {
+		k, v, ok := strings.Cut(o, "=")
+		if !ok || k == "" {
+			return nil, usagef("--override %q is not key=value", o)
+		}
+		values[k] = v
+	}
+	if f.dataDir != "" {
+		values["log.dirs"] = f.dataDir
+	}
+	if f.listen != "" {
+		values["listeners"] = "PLAINTEXT://" + f.listen
+	}
+	if f.http != "" {
+		values["ringmain.http.listen"] = f.http
+	}
+	return values, nil
+}
+
+func (f *serveFlags) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, usagef("--log-level %q: want debug, info, warn or error", f.logLevel)
+	}
+	o := &slog.HandlerOptions{Level: level}
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, o)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, o)), nil
+	}
+	return nil, usagef("--log-format %q: want text or json", f.logFormat)
+}
+
+func serve(ctx context.Context, f *serveFlags, out io.Writer) error {
+	log, err := f.logger()
+	if err != nil {
+		return err
+	}
+	values, err := f.values()
+	if err != nil {
+		return err
+	}
+	cfg, warnings, err := config.LoadServer(values)
+	if err != nil {
+		var usage *config.UsageError
+		if errors.As(err, &usage) {
+			return usageError{err}
+		}
+		return err
+	}
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	n, err := node.Start(ctx, cfg, node.Build{Version: version, Commit: commit}, log)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, n.ReadyLine())
+	select {
+	case s := <-signals:
+		log.Info("stopping", "signal", s.String())
+	case err := <-n.Failed():
+		log.Error("stopping", "error", err)
+	case <-ctx.Done():
+	}
+	go func() {
+		<-signals
+		log.Warn("second signal: stopping at once")
+		os.Exit(1)
+	}()
+	return n.Stop()
+}

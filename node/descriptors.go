@@ -1,0 +1,34 @@
+package node
+
+import (
+	"math"
+
+	"golang.org/x/sys/unix"
+)
+
+// descriptors is how the process's open files are shared out: one budget, so
+// that connections can never take what the logs need, nor the reverse.
+type descriptors struct {
+	connections int
+	logs        int
+}
+
+// reservedDescriptors are kept for what is neither: the metadata log, event
+// loops, rings, the HTTP port, directories and checkpoints.
+const reservedDescriptors = 256
+
+// shareDescriptors gives the logs a third of what the limit allows and the
+// connections the rest. limit is ringmain.open.files, 0 for the process's own.
+func shareDescriptors(limit int) descriptors {
+	var r unix.Rlimit
+	most := 1 << 20
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err == nil && r.Cur < math.MaxInt32 {
+		most = int(r.Cur)
+	}
+	if limit == 0 || limit > most {
+		limit = most
+	}
+	usable := max(limit-reservedDescriptors, limit/2, 8)
+	logs := max(usable/3, 4)
+	return descriptors{connections: usable - logs, logs: logs}
+}

@@ -1,0 +1,257 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"ringmain/broker"
+	"ringmain/config"
+	"ringmain/controller"
+	"ringmain/internal/vfs"
+	"ringmain/metadata"
+	"ringmain/metrics"
+	"ringmain/netio"
+	"ringmain/partition"
+	"ringmain/segment"
+)
+
+// Build names the program for the log and the metrics.
+type Build struct{ Version, Commit string }
+
+// Node is a running broker.
+type Node struct {
+	cfg     *config.Server
+	build   Build
+	log     *slog.Logger
+	begun   time.Time
+	ready   time.Duration
+	metrics *metrics.Set
+
+	descriptors descriptors
+	dirs        []*segment.Dir
+	controller  *controller.Controller
+	shards      []*partition.Shard
+	broker      *broker.Broker
+	server      *netio.Server
+	http        *httpServer
+	failed      chan error
+}
+
+// stopTimeout bounds how long a stop waits for answers that are under way.
+const stopTimeout = 10 * time.Second
+
+// Start builds a node and returns when it serves. On an error everything that
+// was started is stopped again.
+func Start(ctx context.Context, cfg *config.Server, build Build, log *slog.Logger) (*Node, error) {
+	n := &Node{cfg: cfg, build: build, log: log, begun: processStart(), failed: make(chan error, 1), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
+	if err := n.start(ctx); err != nil {
+		n.abandon()
+		return nil, err
+	}
+	n.ready = time.Since(n.begun)
+	return n, nil
+}
+
+func (n *Node) start(ctx context.Context) error {
+	id, err := n.openDirs()
+	if err != nil {
+		return err
+	}
+	n.controller, err = controller.Open(controller.Config{Dir: n.metadataDir(), NodeID: n.cfg.NodeID, ClusterID: id.ClusterID}, n.log)
+	if err != nil {
+		return err
+	}
+	if err := n.startShards(); err != nil {
+		return err
+	}
+	n.broker, err = broker.New(broker.Deps{
+		Settings: n.settings(), Config: n.cfg, Meta: n.controller, Dirs: n.dirs, Shards: n.shards,
+		Metrics: n.metrics, Log: n.log, BrokerConfigured: n.brokerConfigured,
+	})
+	if err != nil {
+		return err
+	}
+	n.server, err = netio.Listen(n.network(), n.listeners(), n.broker, n.log)
+	if err != nil {
+		return err
+	}
+	if err := n.controller.Start(ctx); err != nil {
+		return err
+	}
+	if err := n.register(ctx); err != nil {
+		return err
+	}
+	if err := n.broker.Start(ctx); err != nil {
+		return err
+	}
+	if err := n.startHTTP(); err != nil {
+		return err
+	}
+	if err := n.server.Start(); err != nil {
+		return err
+	}
+	if n.http != nil {
+		n.http.ready.Store(true)
+	}
+	return nil
+}
+
+// openDirs locks and checks (or formats) the log directories. All of them
+// belong to one cluster: the first that knows which one says so.
+func (n *Node) openDirs() (segment.Ident, error) {
+	id := segment.Ident{NodeID: n.cfg.NodeID}
+	budget := segment.NewFileBudget(n.descriptors.logs)
+	for _, path := range n.cfg.LogDirs {
+		d, err := segment.OpenDir(vfs.OS{}, path, id, n.log)
+		if err != nil {
+			return id, err
+		}
+		d.UseFileBudget(budget)
+		n.dirs = append(n.dirs, d)
+		id.ClusterID = d.Ident().ClusterID
+	}
+	return id, nil
+}
+
+// metadataDir is the controller's own directory: below metadata.log.dir, which
+// is the first log directory unless it is set.
+func (n *Node) metadataDir() string { return filepath.Join(n.cfg.MetadataDir, "__cluster_metadata") }
+
+// startShards starts one shard for every two processors, each with the backend
+// that suits the first log directory.
+func (n *Node) startShards() error {
+	factory, name, why, err := segment.ProbeIO(n.cfg.LogDirs[0], n.cfg.IOEngine)
+	if err != nil {
+		return err
+	}
+	n.log.Info("log backend chosen", "backend", name, "why", why)
+	count := n.cfg.Appenders
+	if count == 0 {
+		count = max(1, runtime.NumCPU()/2)
+	}
+	cfg := partition.Config{SyncBytes: n.cfg.SyncBytes, SyncAge: time.Duration(n.cfg.SyncMs) * time.Millisecond, Observe: observer{n.metrics}}
+	for range count {
+		write, err := factory()
+		if err != nil {
+			return err
+		}
+		sync, err := factory()
+		if err != nil {
+			write.Close()
+			return err
+		}
+		n.shards = append(n.shards, partition.NewShard(cfg, write, sync, n.log))
+	}
+	return nil
+}
+
+// register tells the metadata where clients reach this broker, and after an
+// unclean stop raises the leader epoch of what it leads.
+func (n *Node) register(ctx context.Context) error {
+	b := metadata.Broker{ID: n.cfg.NodeID, Rack: n.cfg.Rack}
+	for _, l := range n.cfg.Advertised {
+		port := l.Port
+		if port == 0 {
+			port = n.boundPort(l.Name)
+		}
+		b.Endpoints = append(b.Endpoints, metadata.Endpoint{Listener: l.Name, Host: l.Host, Port: int32(port), Protocol: l.Protocol})
+	}
+	clean := true
+	for _, d := range n.dirs {
+		clean = clean && d.WasClean()
+	}
+	_, err := n.controller.Change(ctx, func(img *metadata.Image) ([]metadata.Record, error) {
+		var records []metadata.Record
+		old := img.Broker(b.ID)
+		if old == nil || !sameRegistration(old, &b) {
+			records = append(records, metadata.RegisterBrokerRecord{Broker: b})
+		}
+		if !clean && img.NumPartitions() > 0 {
+			records = append(records, metadata.RaiseEpochsRecord{Broker: b.ID})
+		}
+		return records, nil
+	})
+	return err
+}
+
+// brokerConfigured applies the dynamic configuration that concerns the broker
+// itself.
+func (n *Node) brokerConfigured(b config.Broker) {
+	if err := n.server.SetLimits(limits(b)); err != nil {
+		n.log.Error("the limits on connections stay as they were", "error", err)
+	}
+}
+
+// ReadyLine is the one line for standard output.
+func (n *Node) ReadyLine() string {
+	http := "off"
+	if n.http != nil {
+		http = n.http.addr
+	}
+	return fmt.Sprintf("ringmain ready kafka=%s http=%s node=%d cluster=%s ready_ms=%d",
+		n.server.Addr(n.cfg.Listeners[0].Name), http, n.cfg.NodeID, n.controller.Image().ClusterID(), n.ready.Milliseconds())
+}
+
+// Failed gives an error that ends the node.
+func (n *Node) Failed() <-chan error { return n.failed }
+
+// Stop stops cleanly: what was acknowledged and what was only written is on
+// disk when it returns.
+func (n *Node) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	n.broker.Stop()
+	errs := []error{n.server.Stop(ctx)}
+	if n.http != nil {
+		errs = append(errs, n.http.stop(ctx))
+	}
+	errs = append(errs, n.closeStorage(true))
+	return errors.Join(errs...)
+}
+
+// closeStorage ends the shards (which closes every log), the metadata log and
+// the directories, and marks them as cleanly stopped if nothing failed.
+func (n *Node) closeStorage(clean bool) error {
+	var errs []error
+	for _, s := range n.shards {
+		errs = append(errs, s.Stop())
+	}
+	if n.controller != nil {
+		errs = append(errs, n.controller.Close())
+	}
+	for _, d := range n.dirs {
+		if clean && errors.Join(errs...) == nil {
+			errs = append(errs, d.MarkClean())
+		}
+		errs = append(errs, d.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// abandon undoes a start that failed half way.
+func (n *Node) abandon() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if n.broker != nil {
+		n.broker.Stop()
+	}
+	if n.server != nil {
+		n.server.Stop(ctx)
+	}
+	n.closeStorage(false)
+}
+
+// processStart is when the process began, so that ready_ms counts what a user
+// waits for, loading and initialising the program included.
+func processStart() time.Time {
+	if t, ok := procStartTime(os.Getpid()); ok {
+		return t
+	}
+	return time.Now()
+}

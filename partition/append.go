@@ -1,0 +1,78 @@
+package partition
+
+import (
+	"ringmain/record"
+)
+
+// Append asks a shard to append one validated batch. The caller owns the value
+// again once Done.Appended was called; until then neither it nor the batch's
+// bytes may be touched.
+type Append struct {
+	Replica *Replica
+	Batch   record.Batch
+	// MaxTimestamp and AppendTimeMs come from the validation.
+	MaxTimestamp int64
+	AppendTimeMs int64
+	// AcksAll: answer only when the batch is durable on every in-sync replica.
+	AcksAll bool
+	Done    Appender
+
+	// The result: BaseOffset and AppendTimeMs of the batch, or of the one it
+	// repeats (idempotent producers), or Err.
+	BaseOffset int64
+	LogStart   int64
+	Err        error
+
+	end int64 // offset after the batch: what must be durable
+}
+
+// Appender is told of each finished append, on the shard's loop: it must not
+// block.
+type Appender interface{ Appended(a *Append) }
+
+// run stages the batch. Its answer comes at the end of the round or, for
+// acks=all, after the sync.
+func (a *Append) run(s *Shard) {
+	r := a.Replica
+	role := r.role.Load()
+	settings := r.settings.Load()
+	switch {
+	case r.deleted.Load() || !role.Local:
+		a.Err = ErrNotLeader
+	case a.AcksAll && role.ISR < settings.MinInSyncReplicas:
+		a.Err = ErrNotEnoughReplicas
+	}
+	if a.Err != nil {
+		s.finished = append(s.finished, a)
+		return
+	}
+	if a.Batch.ProducerID() >= 0 {
+		dup, err := r.log.CheckProducer(a.Batch, s.nowMs)
+		if err != nil {
+			a.Err = err
+			s.finished = append(s.finished, a)
+			return
+		}
+		if dup != nil {
+			// The first copy may still wait for its write or its sync: so does
+			// the repetition.
+			a.BaseOffset, a.AppendTimeMs = dup.BaseOffset, dup.AppendTimeMs
+			a.end = dup.BaseOffset + int64(a.Batch.LastOffsetDelta()) + 1
+			s.appends = append(s.appends, a)
+			s.touch(r)
+			return
+		}
+	}
+	base, err := r.log.Stage(a.Batch, role.LeaderEpoch, a.MaxTimestamp, s.nowMs)
+	if err != nil {
+		a.Err = err
+		s.finished = append(s.finished, a)
+		return
+	}
+	a.BaseOffset = base
+	a.end = base + int64(a.Batch.LastOffsetDelta()) + 1
+	r.stagedBytes += int64(a.Batch.Size())
+	r.unflushed += int64(a.Batch.Count())
+	s.appends = append(s.appends, a)
+	s.touch(r)
+}

@@ -1,0 +1,213 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"ringmain/segment"
+)
+
+// Config of a shard.
+type Config struct {
+	// SyncBytes: a log with that many unsynced bytes is synced in the background.
+	SyncBytes int64
+	// SyncAge: so is one whose oldest unsynced byte is that old.
+	SyncAge time.Duration
+	// Observe is told of every round and sync, for metrics.
+	Observe Observer
+}
+
+// Observer is told what a shard did. Its methods run on the shard's and the
+// syncer's goroutines and must not block.
+type Observer interface {
+	// Appended: one round wrote batches and bytes.
+	Appended(batches int, bytes int64, took time.Duration)
+	// AppendFailed: the write of one log failed.
+	AppendFailed()
+	// Synced: one group commit synced so many files.
+	Synced(files int, took time.Duration)
+	// SyncFailed: the sync of one log failed.
+	SyncFailed()
+}
+
+// Shard is one loop and the replicas it owns.
+type Shard struct {
+	cfg    Config
+	box    mailbox
+	io     segment.LogIO
+	syncer *syncer
+	log    *slog.Logger
+	done   chan struct{}
+
+	closing error // set before done is closed
+
+	// Owned by the loop; never touched elsewhere.
+	nowMs    int64
+	replicas map[*Replica]struct{}
+	touched  []*Replica
+	logs     []*segment.Log
+	appends  []*Append  // staged in this round
+	finished []*Append  // to be answered at the end of this round
+	unsynced []*Replica // have bytes that no sync covers yet
+	syncs    []syncJob
+	ticking  bool
+}
+
+// NewShard starts a shard's loop and its syncer. write is the loop's own
+// backend, sync the syncer's; the shard closes both.
+func NewShard(cfg Config, write, sync segment.LogIO, log *slog.Logger) *Shard {
+	s := &Shard{cfg: cfg, io: write, log: log, done: make(chan struct{}), replicas: map[*Replica]struct{}{}}
+	s.box.wake = make(chan struct{}, 1)
+	s.syncer = newSyncer(s, sync)
+	go s.loop()
+	return s
+}
+
+// Post hands c to the loop. ErrClosed once the shard is stopping.
+func (s *Shard) Post(c Command) error { return s.box.post(c) }
+
+// PostAppends hands over several appends of one request under one lock, in order.
+func (s *Shard) PostAppends(as []*Append) error { return postAll(&s.box, as) }
+
+// Stop finishes what was posted, syncs and closes every log, and ends the
+// loop. It gives the errors of logs that could not be closed cleanly.
+func (s *Shard) Stop() error {
+	s.box.close()
+	<-s.done
+	return s.closing
+}
+
+func (s *Shard) loop() {
+	defer close(s.done)
+	var queue []Command
+	for {
+		var ok bool
+		queue, ok = s.box.take(queue)
+		if !ok {
+			break
+		}
+		s.round(queue)
+		clear(queue)
+	}
+	for _, j := range s.syncer.stop() {
+		j.replica.log.EndSync(j.upTo, j.err)
+	}
+	for r := range s.replicas {
+		r.fireAll()
+		durable := r.log.EndOffset() // closing a log syncs it
+		if err := r.log.Close(); err != nil {
+			s.closing = errors.Join(s.closing, fmt.Errorf("%s: %w", r.TP, err))
+			durable = r.log.SyncedOffset()
+		}
+		r.answerDurable(s, durable, ErrClosed)
+	}
+	s.answer()
+	s.io.Close()
+}
+
+// round runs every command that was waiting, then writes what they staged.
+func (s *Shard) round(queue []Command) {
+	s.nowMs = time.Now().UnixMilli()
+	for _, c := range queue {
+		c.run(s)
+	}
+	s.flush()
+	s.answer()
+}
+
+// flush writes the staged batches, one write per log, publishes the new ends
+// and starts the syncs that are due. Commands that need everything written
+// before they act call it too.
+func (s *Shard) flush() {
+	if len(s.touched) == 0 {
+		return
+	}
+	s.logs = s.logs[:0]
+	bytes, batches := int64(0), len(s.appends)
+	for _, r := range s.touched {
+		s.logs = append(s.logs, r.log)
+		bytes += r.stagedBytes
+	}
+	start := time.Now()
+	errs := segment.Flush(s.io, s.logs)
+	for i, r := range s.touched {
+		r.staged = false
+		n := r.stagedBytes
+		r.stagedBytes = 0
+		if errs != nil && errs[i] != nil {
+			s.log.Error("append failed; the log is offline", "partition", r.TP.String(), "error", errs[i])
+			s.cfg.Observe.AppendFailed()
+			r.failed(s, errs[i])
+			continue
+		}
+		if n > 0 {
+			// The in-sync set is this replica alone: written here is written everywhere.
+			r.hw.Store(r.log.EndOffset())
+			r.appended(n)
+		}
+	}
+	s.cfg.Observe.Appended(batches, bytes, time.Since(start))
+	for _, a := range s.appends {
+		r := a.Replica
+		if a.Err == nil && errs != nil {
+			a.Err = r.logError(errs, s.touched)
+		}
+		a.LogStart = r.log.StartOffset()
+		switch {
+		case a.Err != nil:
+			s.finished = append(s.finished, a)
+		case !a.AcksAll || r.settings.Load().PageCache || r.log.SyncedOffset() >= a.end:
+			s.finished = append(s.finished, a)
+		default:
+			r.durable = append(r.durable, a)
+		}
+	}
+	clear(s.appends)
+	s.appends = s.appends[:0]
+	for _, r := range s.touched {
+		s.wantSync(r)
+	}
+	clear(s.touched)
+	s.touched = s.touched[:0]
+	s.startSyncs()
+}
+
+// logError finds the write error of r in the round just flushed.
+func (r *Replica) logError(errs []error, touched []*Replica) error {
+	for i, t := range touched {
+		if t == r {
+			return errs[i]
+		}
+	}
+	return nil
+}
+
+// touch lists r for this round's flush.
+func (s *Shard) touch(r *Replica) {
+	if !r.staged {
+		r.staged = true
+		s.touched = append(s.touched, r)
+	}
+}
+
+// answer tells the callers of all appends that are finished.
+func (s *Shard) answer() {
+	for i, a := range s.finished {
+		s.finished[i] = nil
+		a.Done.Appended(a)
+	}
+	s.finished = s.finished[:0]
+}
+
+// failed answers everybody who waits for r's log with err.
+func (r *Replica) failed(s *Shard, err error) {
+	for i, a := range r.durable {
+		r.durable[i] = nil
+		a.Err = err
+		s.finished = append(s.finished, a)
+	}
+	r.durable = r.durable[:0]
+	r.fireAll()
+}

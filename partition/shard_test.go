@@ -1,0 +1,401 @@
+package partition
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"ringmain/internal/vfs"
+	"ringmain/model"
+	"ringmain/record"
+	"ringmain/segment"
+)
+
+// gatedIO is a backend whose syncs wait until the test lets them go, and whose
+// writes and syncs can be made to fail.
+type gatedIO struct {
+	segment.LogIO
+	mu       sync.Mutex
+	gate     chan struct{} // a sync takes one; nil: open
+	syncErr  error
+	writeErr error
+	syncs    int
+}
+
+func (g *gatedIO) Append(round []segment.PartitionWrite) []error {
+	g.mu.Lock()
+	err := g.writeErr
+	g.mu.Unlock()
+	if err == nil {
+		return g.LogIO.Append(round)
+	}
+	errs := make([]error, len(round))
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+func (g *gatedIO) Sync(files []*segment.File) []error {
+	g.mu.Lock()
+	gate, err := g.gate, g.syncErr
+	g.syncs++
+	g.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	if err == nil {
+		return g.LogIO.Sync(files)
+	}
+	errs := make([]error, len(files))
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+type silent struct{}
+
+func (silent) Appended(int, int64, time.Duration) {}
+func (silent) AppendFailed()                      {}
+func (silent) Synced(int, time.Duration)          {}
+func (silent) SyncFailed()                        {}
+
+// fixture is a shard with one replica.
+type fixture struct {
+	t       *testing.T
+	dir     *segment.Dir
+	write   *gatedIO
+	sync    *gatedIO
+	shard   *Shard
+	replica *Replica
+	stopped bool
+}
+
+func newFixture(t *testing.T, change func(*Settings)) *fixture {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	dir, err := segment.OpenDir(vfs.OS{}, t.TempDir(), segment.Ident{ClusterID: "c", NodeID: 1}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{t: t, dir: dir, write: &gatedIO{LogIO: segment.NewPwritevIO()}, sync: &gatedIO{LogIO: segment.NewPwritevIO()}}
+	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}}, f.write, f.sync, log)
+	set := &Settings{Log: segment.DefaultConfig(), MinInSyncReplicas: 1, DeletePolicy: true, FlushMessages: 1 << 62, FlushMs: 1 << 62}
+	if change != nil {
+		change(set)
+	}
+	f.replica = f.open("t", set)
+	t.Cleanup(func() {
+		if !f.stopped {
+			f.shard.Stop()
+		}
+		dir.Close()
+	})
+	return f
+}
+
+func (f *fixture) open(topic string, set *Settings) *Replica {
+	f.t.Helper()
+	tp := model.TopicPartition{Topic: topic}
+	id := model.NewTopicID()
+	log, _, err := f.dir.OpenLog(tp, id, set.Log)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r := NewReplica(tp, id, log, set, Role{Leader: 1, ISR: 1, Local: true})
+	if err := f.shard.Adopt(r); err != nil {
+		f.t.Fatal(err)
+	}
+	return r
+}
+
+// answered receives finished appends.
+type answered chan *Append
+
+func (a answered) Appended(x *Append) { a <- x }
+
+func (f *fixture) batch(producer int64, sequence int32, n int) record.Batch {
+	b := record.NewBuilder()
+	b.ProducerID, b.ProducerEpoch, b.BaseSequence = producer, 0, sequence
+	if producer < 0 {
+		b.ProducerEpoch = -1
+	}
+	for range n {
+		b.Add(time.Now().UnixMilli(), []byte("key"), []byte("value"))
+	}
+	return b.Build()
+}
+
+func (f *fixture) append(acksAll bool, b record.Batch) answered {
+	f.t.Helper()
+	done := make(answered, 1)
+	a := &Append{Replica: f.replica, Batch: b, MaxTimestamp: b.MaxTimestamp(), AppendTimeMs: -1, AcksAll: acksAll, Done: done}
+	if err := f.shard.PostAppends([]*Append{a}); err != nil {
+		f.t.Fatal(err)
+	}
+	return done
+}
+
+const patience = 10 * time.Second
+
+func wait[T any](t *testing.T, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("no %s within %s", what, patience)
+		panic("unreachable")
+	}
+}
+
+// settled returns when everything posted before it has been run.
+func (f *fixture) settled() {
+	f.t.Helper()
+	if err := f.replica.do(func(*Shard) error { return nil }); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func TestAcksOneDoesNotWaitForASync(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.gate = make(chan struct{})
+	all := f.append(true, f.batch(-1, -1, 3)) // its sync hangs
+	one := wait(t, "answer of acks=1", f.append(false, f.batch(-1, -1, 2)))
+	if one.Err != nil || one.BaseOffset != 3 {
+		t.Fatalf("acks=1: offset %d, error %v; want 3 and none", one.BaseOffset, one.Err)
+	}
+	if hw := f.replica.HighWatermark(); hw != 5 {
+		t.Fatalf("high watermark %d while a sync hangs, want 5: a record is readable once written", hw)
+	}
+	select {
+	case a := <-all:
+		t.Fatalf("acks=all answered (offset %d, error %v) before its sync", a.BaseOffset, a.Err)
+	default:
+	}
+	close(f.sync.gate)
+	if a := wait(t, "answer of acks=all", all); a.Err != nil || a.BaseOffset != 0 || f.replica.Log().SyncedOffset() < 3 {
+		t.Fatalf("acks=all: offset %d, error %v, synced to %d; want 0, none, at least 3", a.BaseOffset, a.Err, f.replica.Log().SyncedOffset())
+	}
+}
+
+func TestPageCacheDurabilityDoesNotWait(t *testing.T) {
+	f := newFixture(t, func(s *Settings) { s.PageCache = true })
+	f.sync.gate = make(chan struct{})
+	defer close(f.sync.gate)
+	if a := wait(t, "answer", f.append(true, f.batch(-1, -1, 1))); a.Err != nil {
+		t.Fatal(a.Err)
+	}
+}
+
+func TestWhatQueuesDuringASyncIsOneGroup(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.gate = make(chan struct{})
+	first := f.append(true, f.batch(-1, -1, 1))
+	f.settled()
+	var rest []answered
+	for range 20 {
+		rest = append(rest, f.append(true, f.batch(-1, -1, 1)))
+	}
+	f.settled()
+	close(f.sync.gate)
+	wait(t, "first answer", first)
+	for i, r := range rest {
+		if a := wait(t, "answer", r); a.Err != nil || a.BaseOffset != int64(i+1) {
+			t.Fatalf("append %d: offset %d, error %v", i, a.BaseOffset, a.Err)
+		}
+	}
+	f.sync.mu.Lock()
+	defer f.sync.mu.Unlock()
+	if f.sync.syncs != 2 {
+		t.Fatalf("%d syncs for one append and 20 that queued behind it, want 2", f.sync.syncs)
+	}
+}
+
+func TestARepeatedBatchWaitsForTheSyncOfTheFirst(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.gate = make(chan struct{})
+	first := f.append(true, f.batch(7, 0, 2))
+	again := f.append(true, f.batch(7, 0, 2))
+	f.settled()
+	select {
+	case a := <-again:
+		t.Fatalf("the repetition was answered (error %v) before the first was on disk", a.Err)
+	default:
+	}
+	close(f.sync.gate)
+	a, b := wait(t, "first", first), wait(t, "repetition", again)
+	if a.Err != nil || b.Err != nil || a.BaseOffset != 0 || b.BaseOffset != 0 {
+		t.Fatalf("offsets %d and %d, errors %v and %v; want 0, 0, none", a.BaseOffset, b.BaseOffset, a.Err, b.Err)
+	}
+	if end := f.replica.Log().EndOffset(); end != 2 {
+		t.Fatalf("log end %d after a batch of 2 and its repetition, want 2", end)
+	}
+}
+
+func TestAFailedSyncIsFinal(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.syncErr = errors.New("input/output error")
+	if a := wait(t, "answer", f.append(true, f.batch(-1, -1, 1))); !errors.Is(a.Err, segment.ErrStorage) {
+		t.Fatalf("acks=all after a failed sync: %v, want ErrStorage", a.Err)
+	}
+	f.sync.mu.Lock()
+	f.sync.syncErr = nil
+	syncs := f.sync.syncs
+	f.sync.mu.Unlock()
+	if a := wait(t, "answer", f.append(false, f.batch(-1, -1, 1))); !errors.Is(a.Err, segment.ErrStorage) {
+		t.Fatalf("the next append: %v, want ErrStorage for ever", a.Err)
+	}
+	f.settled()
+	f.sync.mu.Lock()
+	defer f.sync.mu.Unlock()
+	if f.sync.syncs != syncs {
+		t.Fatal("a failed sync was tried again")
+	}
+}
+
+func TestAFailedWriteFailsItsAppendsOnly(t *testing.T) {
+	f := newFixture(t, nil)
+	other := f.open("other", f.replica.Settings())
+	f.write.mu.Lock()
+	f.write.writeErr = errors.New("input/output error")
+	f.write.mu.Unlock()
+	if a := wait(t, "answer", f.append(true, f.batch(-1, -1, 1))); !errors.Is(a.Err, segment.ErrStorage) {
+		t.Fatalf("append with a failing write: %v, want ErrStorage", a.Err)
+	}
+	f.write.mu.Lock()
+	f.write.writeErr = nil
+	f.write.mu.Unlock()
+	f.replica = other
+	if a := wait(t, "answer", f.append(true, f.batch(-1, -1, 1))); a.Err != nil {
+		t.Fatalf("another log of the shard: %v, want no error", a.Err)
+	}
+}
+
+func TestNotEnoughReplicas(t *testing.T) {
+	f := newFixture(t, func(s *Settings) { s.MinInSyncReplicas = 2 })
+	if a := wait(t, "answer", f.append(true, f.batch(-1, -1, 1))); !errors.Is(a.Err, ErrNotEnoughReplicas) {
+		t.Fatalf("acks=all: %v, want ErrNotEnoughReplicas", a.Err)
+	}
+	if a := wait(t, "answer", f.append(false, f.batch(-1, -1, 1))); a.Err != nil {
+		t.Fatalf("acks=1: %v, want no error", a.Err)
+	}
+}
+
+func TestWaiterWakesWhenEnoughHasCome(t *testing.T) {
+	f := newFixture(t, nil)
+	size := int64(f.batch(-1, -1, 1).Size())
+	woken := make(chan struct{}, 1)
+	w := NewWaiter(2*size, func() { woken <- struct{}{} })
+	Park(w, []Watch{{Replica: f.replica}})
+	wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
+	f.settled()
+	select {
+	case <-woken:
+		t.Fatal("woken by half of the bytes it waits for")
+	default:
+	}
+	wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
+	wait(t, "wake-up", woken)
+	w.Fire() // the deadline comes too late: nothing happens
+	select {
+	case <-woken:
+		t.Fatal("woken twice")
+	default:
+	}
+}
+
+func TestParkingLooksAgain(t *testing.T) {
+	f := newFixture(t, nil)
+	wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
+	woken := make(chan struct{}, 1)
+	Park(NewWaiter(1<<40, func() { woken <- struct{}{} }), []Watch{{Replica: f.replica, Seen: 0}})
+	wait(t, "wake-up for what came between looking and parking", woken)
+}
+
+func TestTimedOutWaitersDoNotPileUp(t *testing.T) {
+	f := newFixture(t, nil)
+	for range 10_000 {
+		w := NewWaiter(1, func() {})
+		Park(w, []Watch{{Replica: f.replica}})
+		w.Fire()
+	}
+	f.settled()
+	if n := len(f.replica.waiters); n > 1000 {
+		t.Fatalf("%d waiters are kept of 10000 that have fired", n)
+	}
+}
+
+func TestDeletingWakesAndAnswersEverybody(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.gate = make(chan struct{})
+	waiting := f.append(true, f.batch(-1, -1, 1))
+	f.settled()
+	woken := make(chan struct{}, 1)
+	Park(NewWaiter(1, func() { woken <- struct{}{} }), []Watch{{Replica: f.replica, Seen: 1}})
+	f.settled()
+	if err := f.replica.Delete(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "wake-up", woken)
+	if a := wait(t, "answer", waiting); !errors.Is(a.Err, ErrNotLeader) {
+		t.Fatalf("append on a deleted partition: %v, want ErrNotLeader", a.Err)
+	}
+	close(f.sync.gate)
+	if a := wait(t, "answer", f.append(false, f.batch(-1, -1, 1))); !errors.Is(a.Err, ErrNotLeader) {
+		t.Fatalf("append after the deletion: %v, want ErrNotLeader", a.Err)
+	}
+}
+
+func TestStopSyncsAndAnswers(t *testing.T) {
+	f := newFixture(t, nil)
+	var all []answered
+	for range 50 {
+		all = append(all, f.append(true, f.batch(-1, -1, 1)))
+	}
+	f.stopped = true
+	if err := f.shard.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if a := wait(t, "answer", c); a.Err != nil {
+			t.Fatalf("offset %d: %v; what was posted before the stop is written and synced", a.BaseOffset, a.Err)
+		}
+	}
+	if err := f.shard.PostAppends([]*Append{{}}); !errors.Is(err, ErrClosed) {
+		t.Fatalf("posting to a stopped shard: %v, want ErrClosed", err)
+	}
+}
+
+func TestEpochChecks(t *testing.T) {
+	f := newFixture(t, nil)
+	if err := f.replica.SetRole(Role{Leader: 1, LeaderEpoch: 5, ISR: 1, Local: true}); err != nil {
+		t.Fatal(err)
+	}
+	for epoch, want := range map[int32]error{-1: nil, 5: nil, 4: ErrFencedEpoch, 6: ErrUnknownEpoch} {
+		if err := f.replica.CheckLeader(epoch); !errors.Is(err, want) {
+			t.Errorf("epoch %d: %v, want %v", epoch, err, want)
+		}
+	}
+	a := wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
+	if got := a.Batch.LeaderEpoch(); got != 5 {
+		t.Errorf("batch is stamped with leader epoch %d, want 5", got)
+	}
+}
+
+func TestDeleteRecords(t *testing.T) {
+	f := newFixture(t, nil)
+	wait(t, "answer", f.append(false, f.batch(-1, -1, 10)))
+	for _, c := range []struct {
+		offset, low int64
+		err         error
+	}{{4, 4, nil}, {2, 4, nil}, {11, 0, segment.ErrOffsetOutOfRange}, {-2, 0, segment.ErrOffsetOutOfRange}, {-1, 10, nil}} {
+		low, err := f.replica.DeleteRecords(c.offset)
+		if !errors.Is(err, c.err) || err == nil && low != c.low {
+			t.Errorf("delete records before %d: low watermark %d, error %v; want %d, %v", c.offset, low, err, c.low, c.err)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package partition
+
+import (
+	"sync"
+	"time"
+
+	"ringmain/segment"
+)
+
+// syncJob is one log to be made durable up to an offset.
+type syncJob struct {
+	replica *Replica
+	files   []*segment.File
+	upTo    int64
+	err     error
+}
+
+// syncer makes logs durable for one shard. It is a goroutine of its own, so
+// that an append never waits behind an fdatasync. It takes every job that is
+// waiting (the group), syncs each dirty file once, and posts one command with
+// the results. Owner of its LogIO (the sync ring).
+type syncer struct {
+	shard *Shard
+	io    segment.LogIO
+
+	mu      sync.Mutex
+	waiting []syncJob
+	spare   []syncJob // a finished slice, to be filled again
+	lost    []syncJob // results that the shard no longer took; see stop
+	closed  bool
+	wake    chan struct{} // capacity 1
+	done    chan struct{}
+}
+
+func newSyncer(s *Shard, io segment.LogIO) *syncer {
+	y := &syncer{shard: s, io: io, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go y.loop()
+	return y
+}
+
+func (y *syncer) submit(jobs []syncJob) {
+	y.mu.Lock()
+	y.waiting = append(y.waiting, jobs...)
+	y.mu.Unlock()
+	select {
+	case y.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends the goroutine after the sync that is under way and gives the
+// results that the shard did not take: a failed sync must not be repeated by
+// the closing of the log. Jobs not begun are dropped: closing a log syncs it.
+func (y *syncer) stop() []syncJob {
+	y.mu.Lock()
+	y.closed = true
+	y.mu.Unlock()
+	select {
+	case y.wake <- struct{}{}:
+	default:
+	}
+	<-y.done
+	return y.lost
+}
+
+// recycle takes back the slice of a finished group.
+func (y *syncer) recycle(jobs []syncJob) {
+	clear(jobs)
+	y.mu.Lock()
+	y.spare = jobs[:0]
+	y.mu.Unlock()
+}
+
+func (y *syncer) loop() {
+	defer close(y.done)
+	defer y.io.Close()
+	var files []*segment.File
+	for range y.wake {
+		for {
+			y.mu.Lock()
+			jobs := y.waiting
+			closed := y.closed
+			y.waiting, y.spare = y.spare, nil
+			y.mu.Unlock()
+			if closed {
+				return
+			}
+			if len(jobs) == 0 {
+				break
+			}
+			files = files[:0]
+			for _, j := range jobs {
+				files = append(files, j.files...)
+			}
+			start := time.Now()
+			errs := y.io.Sync(files)
+			took := time.Since(start)
+			n := 0
+			for i := range jobs {
+				for range jobs[i].files {
+					if errs != nil && errs[n] != nil && jobs[i].err == nil {
+						jobs[i].err = errs[n]
+					}
+					n++
+				}
+			}
+			clear(files)
+			y.shard.cfg.Observe.Synced(n, took)
+			if y.shard.Post(&synced{jobs}) != nil {
+				y.lost = jobs
+				return
+			}
+		}
+	}
+}
+
+// synced carries the results of one group commit to the shard.
+type synced struct{ jobs []syncJob }
+
+func (c *synced) run(s *Shard) {
+	for i := range c.jobs {
+		j := &c.jobs[i]
+		r := j.replica
+		r.syncing = false
+		if r.deleted.Load() {
+			continue
+		}
+		r.log.EndSync(j.upTo, j.err)
+		if j.err != nil {
+			s.cfg.Observe.SyncFailed()
+			s.log.Error("sync failed; the log is offline", "partition", r.TP.String(), "error", j.err)
+			r.failed(s, segment.ErrStorage)
+			continue
+		}
+		r.answerDurable(s, r.log.SyncedOffset(), nil)
+		s.wantSync(r)
+	}
+	s.syncer.recycle(c.jobs)
+	s.startSyncs()
+}
+
+// answerDurable answers the appends that end at or below upTo; the others too
+// if err is given.
+func (r *Replica) answerDurable(s *Shard, upTo int64, err error) {
+	n := 0
+	for _, a := range r.durable {
+		switch {
+		case a.end <= upTo:
+		case err != nil:
+			a.Err = err
+		default:
+			r.durable[n] = a
+			n++
+			continue
+		}
+		s.finished = append(s.finished, a)
+	}
+	clear(r.durable[n:])
+	r.durable = r.durable[:n]
+}
+
+// wantSync queues a sync of r's log if one is due and none is under way: for
+// appends that wait for it, for flush.messages, or because enough is unsynced.
+// What is not due yet is looked at again by the tick.
+func (s *Shard) wantSync(r *Replica) {
+	if r.syncing || r.log.SyncedOffset() >= r.log.EndOffset() {
+		return
+	}
+	set := r.settings.Load()
+	if len(r.durable) == 0 && r.unflushed < set.FlushMessages && r.log.UnsyncedBytes() < s.cfg.SyncBytes {
+		if !r.watched {
+			r.watched = true
+			s.unsynced = append(s.unsynced, r)
+			s.tickLater()
+		}
+		return
+	}
+	s.beginSync(r)
+}
+
+func (s *Shard) beginSync(r *Replica) {
+	var upTo int64
+	r.files, upTo = r.log.BeginSync(r.files[:0])
+	r.unflushed = 0
+	r.syncing = true
+	s.syncs = append(s.syncs, syncJob{replica: r, files: r.files, upTo: upTo})
+}
+
+func (s *Shard) startSyncs() {
+	if len(s.syncs) == 0 {
+		return
+	}
+	s.syncer.submit(s.syncs)
+	clear(s.syncs)
+	s.syncs = s.syncs[:0]
+}
+
+// tickEvery is how often logs with unsynced bytes are looked at. Nothing ticks
+// while everything is synced.
+const tickEvery = 500 * time.Millisecond
+
+type tick struct{}
+
+func (s *Shard) tickLater() {
+	if s.ticking {
+		return
+	}
+	s.ticking = true
+	time.AfterFunc(tickEvery, func() { s.Post(tick{}) })
+}
+
+// run starts the syncs of logs whose unsynced bytes have grown too old.
+func (tick) run(s *Shard) {
+	s.ticking = false
+	left := s.unsynced[:0]
+	for _, r := range s.unsynced {
+		if r.deleted.Load() || r.log.SyncedOffset() >= r.log.EndOffset() {
+			r.watched = false
+			continue
+		}
+		age := s.cfg.SyncAge.Milliseconds()
+		if f := r.settings.Load().FlushMs; f < age {
+			age = f
+		}
+		if !r.syncing && s.nowMs-r.log.UnsyncedSinceMs() >= age {
+			s.beginSync(r)
+		}
+		left = append(left, r)
+	}
+	clear(s.unsynced[len(left):])
+	s.unsynced = left
+	if len(left) > 0 {
+		s.tickLater()
+	}
+	s.startSyncs()
+}
