@@ -1,0 +1,371 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"ringmain/internal/vfs"
+	"ringmain/record"
+)
+
+// preallocateBytes is how far ahead of the end blocks are reserved.
+const preallocateBytes = 16 << 20
+
+// rolled is a segment that a staged roll closes, with the producer state at
+// its end, taken before later batches change it.
+type rolled struct {
+	seg      *segment
+	next     int64
+	size     int64
+	snapshot []byte
+}
+
+// Stage gives a batch its offsets and epoch, in place, and queues it for the
+// next Flush; until that returned the bytes must stay untouched. maxTimestamp
+// is the batch's largest (record.Result), nowMs the wall clock. Owner.
+func (l *Log) Stage(b record.Batch, leaderEpoch int32, maxTimestamp, nowMs int64) (baseOffset int64, err error) {
+	if err := l.Err(); err != nil {
+		return -1, err
+	}
+	size := int64(len(b))
+	if l.wPos > 0 && l.mustRoll(size, int64(b.LastOffsetDelta()), maxTimestamp, nowMs) {
+		l.stageRoll()
+	}
+	if l.wPos == 0 {
+		l.w.createdMs = nowMs
+	}
+	base := l.next
+	b.Stamp(base, leaderEpoch)
+	l.staged = append(l.staged, stagedBatch{seg: l.w, b: b, pos: l.wPos, maxTs: maxTimestamp})
+	l.producers.add(b, nowMs, true)
+	l.next = base + int64(b.LastOffsetDelta()) + 1
+	l.wPos += size
+	l.lastNowMs = nowMs
+	return base, nil
+}
+
+// mustRoll decides as Kafka does: size, time between the first record and
+// this one, index size, and the 31 bits of a relative offset.
+func (l *Log) mustRoll(size, lastDelta, maxTimestamp, nowMs int64) bool {
+	w := l.w
+	if l.wPos+size > int64(l.cfg.SegmentBytes) || l.next+lastDelta-w.base > 1<<31-1 ||
+		(w.entries+1)*indexEntrySize > int64(l.cfg.IndexMaxBytes) {
+		return true
+	}
+	if l.cfg.SegmentMs <= 0 {
+		return false
+	}
+	first := w.firstTs
+	if w.size == 0 { // its first batch is still staged
+		for i := range l.staged {
+			if l.staged[i].seg == w {
+				first = l.staged[i].maxTs
+				break
+			}
+		}
+	}
+	age := nowMs - w.createdMs
+	if first >= 0 {
+		age = maxTimestamp - first
+	}
+	return age > l.cfg.SegmentMs-w.jitterMs
+}
+
+// stageRoll closes the segment behind the batches staged so far. Nothing
+// touches the disk before Flush.
+func (l *Log) stageRoll() {
+	l.closing = append(l.closing, rolled{seg: l.w, next: l.next, size: l.wPos, snapshot: l.takeSnapshot(l.next, l.next, 0)})
+	s := newSegment(l.home, l.next)
+	s.jitterMs = l.jitter()
+	s.known.Store(true)
+	l.created = append(l.created, s)
+	l.w, l.wPos = s, 0
+}
+
+// round is the scratch of one Flush.
+type round struct {
+	writes []PartitionWrite
+	owner  []int // index of the log of each write
+}
+
+var roundPool = sync.Pool{New: func() any { return new(round) }}
+
+// Flush writes what the logs (each at most once) have staged: one write per
+// log, more only where a log rolled. A log whose write failed is as it was
+// before (ErrNoSpace) or offline (ErrStorage), and none of its staged batches
+// is in it; the others are published. nil if all went well; otherwise an error
+// per log. Owner of all the logs.
+func Flush(io LogIO, logs []*Log) []error {
+	r := roundPool.Get().(*round)
+	var errs []error
+	for i, l := range logs {
+		if len(l.staged) == 0 {
+			continue
+		}
+		from := len(r.writes)
+		if err := l.prepare(r, i); err != nil {
+			clear(r.writes[from:])
+			r.writes, r.owner = r.writes[:from], r.owner[:from]
+			errs = setErr(errs, len(logs), i, l.abandon(err))
+		}
+	}
+	if len(r.writes) > 0 {
+		for k, err := range io.Append(r.writes) {
+			if err != nil {
+				i := r.owner[k]
+				if errs == nil || errs[i] == nil { // the first one takes everything back
+					errs = setErr(errs, len(logs), i, logs[i].abandon(err))
+				}
+			}
+		}
+	}
+	for i, l := range logs {
+		if len(l.staged) > 0 && (errs == nil || errs[i] == nil) {
+			l.commit()
+		}
+	}
+	clear(r.writes)
+	r.writes, r.owner = r.writes[:0], r.owner[:0]
+	roundPool.Put(r)
+	return errs
+}
+
+// prepare adds this log's writes to the round, opening or creating files.
+func (l *Log) prepare(r *round, index int) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	l.bufs = l.bufs[:0]
+	for i := 0; i < len(l.staged); {
+		seg, from, pos := l.staged[i].seg, len(l.bufs), l.staged[i].pos
+		end := pos
+		for ; i < len(l.staged) && l.staged[i].seg == seg; i++ {
+			l.bufs = append(l.bufs, l.staged[i].b)
+			end += int64(len(l.staged[i].b))
+		}
+		if err := l.openForWrite(seg, end); err != nil {
+			return err
+		}
+		r.writes = append(r.writes, PartitionWrite{File: seg.file, Off: pos, Bufs: l.bufs[from:len(l.bufs):len(l.bufs)]})
+		r.owner = append(r.owner, index)
+	}
+	return nil
+}
+
+// openForWrite makes sure that the segment's file exists and stays open until
+// it was synced.
+func (l *Log) openForWrite(seg *segment, end int64) error {
+	if !seg.onDisk {
+		if err := l.createFile(seg); err != nil {
+			return err
+		}
+	}
+	if !seg.pinned {
+		if err := seg.file.acquire(); err != nil {
+			return err
+		}
+		seg.pinned = true
+		l.markDirty(seg)
+	}
+	if l.cfg.Preallocate && end > seg.allocated {
+		// Only blocks are reserved: a failure costs speed, not data.
+		if seg.file.f.Allocate(seg.allocated, max(preallocateBytes, end-seg.allocated)) == nil {
+			seg.allocated += max(preallocateBytes, end-seg.allocated)
+		} else {
+			seg.allocated = 1 << 62
+		}
+	}
+	return nil
+}
+
+// markDirty notes a segment whose bytes no sync covers. A segment is in dirty
+// at most once.
+func (l *Log) markDirty(seg *segment) {
+	for _, s := range l.dirty {
+		if s == seg {
+			return
+		}
+	}
+	l.dirty = append(l.dirty, seg)
+}
+
+// createFile makes the file, and the directory with it when the partition is
+// written for the first time: a partition that was only created costs nothing
+// on disk, the metadata log knows that it exists. Names become durable with
+// the first sync (syncNames).
+func (l *Log) createFile(seg *segment) error {
+	h := l.home
+	exists, err := vfs.Exists(h.fs, filepath.Join(h.path, metadataName))
+	if err != nil {
+		return fmt.Errorf("create partition directory: %w", err)
+	}
+	if !exists {
+		if err := h.fs.MkdirAll(h.path); err != nil {
+			return fmt.Errorf("create partition directory: %w", err)
+		}
+		h.fresh.Store(true)
+		// Before any .log file: a directory with records says whose they are.
+		if err := vfs.WriteFile(h.fs, filepath.Join(h.path, metadataName), encodeMetadata(l.topic, l.tp.Partition), false); err != nil {
+			return fmt.Errorf("create partition directory: %w", err)
+		}
+	}
+	if err := seg.file.acquireFlag(os.O_RDWR | os.O_CREATE); err != nil {
+		return err
+	}
+	seg.file.fresh.Store(true)
+	// An index of an earlier life of this name would be taken for ours.
+	if err := h.fs.Remove(offsetPath(h.path, seg.base, indexSuffix)); err != nil && !isNotExist(err) {
+		seg.file.Release()
+		return err
+	}
+	// Bytes of a create that was taken back and could not be removed.
+	if size, err := seg.file.f.Size(); err != nil || size > 0 {
+		if err == nil {
+			err = seg.file.f.Truncate(0)
+		}
+		if err != nil {
+			seg.file.Release()
+			return err
+		}
+	}
+	seg.onDisk, seg.pinned = true, true
+	l.markDirty(seg)
+	return nil
+}
+
+// abandon takes the staged batches back after a failed write. If that is
+// possible the log goes on as before.
+func (l *Log) abandon(cause error) error {
+	again := transient(cause)
+	for i := range l.staged {
+		seg := l.staged[i].seg
+		if again && seg.onDisk && (i == 0 || l.staged[i-1].seg != seg) && !l.isCreated(seg) {
+			if err := seg.file.f.Truncate(seg.size); err != nil {
+				again, cause = false, errors.Join(cause, err)
+			}
+		}
+	}
+	for _, seg := range l.created {
+		l.dropCreated(seg)
+	}
+	clear(l.staged)
+	l.staged, l.created, l.closing = l.staged[:0], nil, nil
+	l.producers.rollBack()
+	l.w = l.active()
+	l.wPos, l.next = l.w.size, l.end.Load()
+	if !again {
+		return l.fail(cause)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrNoSpace, l.tp, cause)
+}
+
+func (l *Log) isCreated(seg *segment) bool {
+	for _, s := range l.created {
+		if s == seg {
+			return true
+		}
+	}
+	return false
+}
+
+// dropCreated removes a segment that was never published.
+func (l *Log) dropCreated(seg *segment) {
+	if !seg.onDisk {
+		return
+	}
+	if err := l.home.fs.Remove(seg.file.Path()); err != nil {
+		l.log.Warn("cannot remove a segment whose first write failed; recovery will cut it", "file", seg.file.Path(), "error", err)
+	}
+	for i, s := range l.dirty {
+		if s == seg {
+			l.dirty = append(l.dirty[:i], l.dirty[i+1:]...)
+			break
+		}
+	}
+	if seg.pinned {
+		seg.pinned = false
+		seg.file.gone.Store(true)
+		seg.file.Release()
+	}
+}
+
+// commit publishes what was written.
+func (l *Log) commit() {
+	l.touched = true
+	first := l.active()
+	newEpoch := false
+	written := int64(0)
+	l.mu.Lock()
+	for i := range l.staged {
+		st := &l.staged[i]
+		seg := st.seg
+		if seg != l.active() {
+			l.publishNext(seg)
+		}
+		rel := uint32(st.b.BaseOffset() - seg.base)
+		l.addToIndex(seg, rel, st.pos, st.maxTs)
+		l.recent.add(rel, uint32(st.pos))
+		seg.size = st.pos + int64(len(st.b))
+		seg.next = st.b.LastOffset() + 1
+		written += int64(len(st.b))
+		if e := st.b.LeaderEpoch(); e > l.epochs.latest() {
+			l.epochs = l.epochs.with(e, st.b.BaseOffset())
+			newEpoch = true
+		}
+	}
+	l.end.Store(l.next)
+	l.bytes.Add(written)
+	l.mu.Unlock()
+
+	if l.unsynced == 0 {
+		l.unsyncedSince = l.lastNowMs
+	}
+	l.unsynced += written
+	l.sinceSnap += written
+	l.producers.settle()
+	clear(l.staged)
+	l.staged = l.staged[:0]
+	if newEpoch {
+		l.writeEpochs()
+	}
+	for _, c := range l.closing {
+		l.seal(c.seg)
+		l.storeSnapshot(c.next, c.snapshot)
+	}
+	l.closing, l.created = nil, nil
+	if w := l.active(); w != first || len(w.tail) >= indexBlockMax {
+		l.spillIndex(w)
+	}
+	if l.sinceSnap >= l.snapshotEvery() {
+		l.storeSnapshot(l.end.Load(), l.takeSnapshot(l.end.Load(), l.active().base, l.active().size))
+	}
+}
+
+// publishNext makes seg the active segment. mu is held.
+func (l *Log) publishNext(seg *segment) {
+	old := l.active()
+	old.known.Store(true)
+	l.segs = append(l.segs, seg)
+	l.recent.reset()
+}
+
+// addToIndex takes a batch up; pos is where it begins. mu is held.
+func (l *Log) addToIndex(seg *segment, rel uint32, pos, maxTs int64) {
+	seg.index(rel, pos, maxTs, int64(l.cfg.IndexIntervalBytes))
+}
+
+// index adds an entry when the last one lies more than interval bytes back.
+func (s *segment) index(rel uint32, pos, maxTs, interval int64) {
+	if pos-s.lastEntry > interval {
+		s.tail = append(s.tail, indexEntry{rel: rel, pos: uint32(pos), maxTs: s.maxTs})
+		s.lastEntry = pos
+		s.entries++
+	}
+	if pos == 0 {
+		s.firstTs = maxTs
+	}
+	s.maxTs = max(s.maxTs, maxTs)
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package segment
+
+func cached(int, int64, int64) bool { return true }
+
+func willNeed(int, int64, int64) {}

@@ -1,0 +1,253 @@
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"ringmain/internal/vfs"
+	"ringmain/model"
+)
+
+// A checkpoint file is a header and fixed-size entries that are only ever
+// appended; the last one of a partition counts. It is written anew when most
+// of it is old. Thus one partition's change costs one small write, not a
+// rewrite of all partitions, and a torn write can only hit the newest entry.
+const (
+	checkpointMagic   = "RMCK"
+	checkpointVersion = 1
+	checkpointHead    = 16
+	checkpointEntry   = 56
+)
+
+// pointKey names a partition by topic id, so that a topic created again under
+// an old name never inherits anything.
+type pointKey struct {
+	topic     model.TopicID
+	partition int32
+}
+
+// point is one entry. In the log-start file only offset is used.
+type point struct {
+	offset  int64
+	segBase int64 // segment that holds offset
+	pos     int64 // of the batch at offset in that segment; its size if offset is the end
+	epoch   int32 // latest leader epoch below offset
+	flags   uint32
+}
+
+const (
+	pointNoProducers = 1 << 0 // the producer table was empty at offset
+	pointRemoved     = 1 << 1 // the partition is gone
+)
+
+// checkpoint is one such file, open. Any goroutine.
+type checkpoint struct {
+	mu     sync.Mutex
+	fs     vfs.FS
+	path   string
+	kind   uint16 // 1 recovery points, 2 log starts
+	file   vfs.File
+	size   int64
+	dirty  bool
+	fresh  bool // the name is not durable
+	failed error
+	points map[pointKey]point
+}
+
+func openCheckpoint(fsys vfs.FS, path string, kind uint16, log *slog.Logger) (*checkpoint, error) {
+	c := &checkpoint{fs: fsys, path: path, kind: kind, points: make(map[pointKey]point)}
+	b, err := vfs.ReadFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil // made by the first entry
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read checkpoint: %w", err)
+	}
+	clean, err := parseCheckpoint(b, kind, func(at int, k pointKey, p point, ok bool) {
+		if !ok {
+			log.Warn("checkpoint entry is damaged and ignored; what it covered is checked again",
+				"file", path, "position", at)
+			return
+		}
+		if p.flags&pointRemoved != 0 {
+			delete(c.points, k)
+		} else {
+			c.points[k] = p
+		}
+	})
+	switch {
+	case errors.Is(err, ErrNewer):
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
+		log.Warn("checkpoint is damaged and ignored; all partitions are checked from their first segment", "file", path, "error", err)
+	}
+	if !clean { // leave nothing half readable behind
+		if err := c.rewrite(); err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	c.size = int64(len(b))
+	if c.file, err = fsys.OpenFile(path, os.O_RDWR); err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	return c, nil
+}
+
+// parseCheckpoint calls entry for each entry. clean: nothing was damaged.
+func parseCheckpoint(b []byte, kind uint16, entry func(at int, k pointKey, p point, ok bool)) (clean bool, err error) {
+	if len(b) < checkpointHead || string(b[:4]) != checkpointMagic ||
+		crc32.Checksum(b[:12], castagnoli) != binary.LittleEndian.Uint32(b[12:]) {
+		return false, errDamaged
+	}
+	if v := binary.LittleEndian.Uint16(b[4:]); v > checkpointVersion {
+		return false, fmt.Errorf("%w: checkpoint version %d, this binary reads up to %d", ErrNewer, v, checkpointVersion)
+	}
+	if k := binary.LittleEndian.Uint16(b[6:]); kind != 0 && k != kind {
+		return false, fmt.Errorf("%w: checkpoint of kind %d, want %d", errDamaged, k, kind)
+	}
+	clean = true
+	for at := checkpointHead; at < len(b); at += checkpointEntry {
+		e := b[at:min(at+checkpointEntry, len(b))]
+		if len(e) < checkpointEntry || crc32.Checksum(e[:checkpointEntry-4], castagnoli) != binary.LittleEndian.Uint32(e[checkpointEntry-4:]) {
+			clean = false
+			entry(at, pointKey{}, point{}, false)
+			continue
+		}
+		entry(at, pointKey{model.TopicID(e[:16]), int32(binary.LittleEndian.Uint32(e[16:]))}, point{
+			offset:  int64(binary.LittleEndian.Uint64(e[20:])),
+			segBase: int64(binary.LittleEndian.Uint64(e[28:])),
+			pos:     int64(binary.LittleEndian.Uint64(e[36:])),
+			epoch:   int32(binary.LittleEndian.Uint32(e[44:])),
+			flags:   binary.LittleEndian.Uint32(e[48:]),
+		}, true)
+	}
+	return clean, nil
+}
+
+func encodeCheckpointHead(kind uint16) []byte {
+	b := append([]byte(nil), checkpointMagic...)
+	b = binary.LittleEndian.AppendUint16(b, checkpointVersion)
+	b = binary.LittleEndian.AppendUint16(b, kind)
+	b = binary.LittleEndian.AppendUint32(b, 0)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func appendPoint(b []byte, k pointKey, p point) []byte {
+	from := len(b)
+	b = append(b, k.topic[:]...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(k.partition))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.offset))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.segBase))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.pos))
+	b = binary.LittleEndian.AppendUint32(b, uint32(p.epoch))
+	b = binary.LittleEndian.AppendUint32(b, p.flags)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+}
+
+func (c *checkpoint) get(k pointKey) (point, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.points[k]
+	return p, ok
+}
+
+// put appends entries. They survive SIGKILL when it returns, a power cut after
+// sync.
+func (c *checkpoint) put(keys []pointKey, points []point) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed != nil {
+		return c.failed
+	}
+	if c.file == nil {
+		if err := c.writeLocked(false); err != nil {
+			return err
+		}
+	}
+	b := make([]byte, 0, len(keys)*checkpointEntry)
+	for i, k := range keys {
+		b = appendPoint(b, k, points[i])
+	}
+	if _, err := c.file.WriteAt(b, c.size); err != nil {
+		return fmt.Errorf("write checkpoint: %w", err) // the same place is written again next time
+	}
+	c.size += int64(len(b))
+	c.dirty = true
+	for i, k := range keys {
+		if points[i].flags&pointRemoved != 0 {
+			delete(c.points, k)
+		} else {
+			c.points[k] = points[i]
+		}
+	}
+	return nil
+}
+
+// sync makes everything put so far durable.
+func (c *checkpoint) sync() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed != nil {
+		return c.failed
+	}
+	if !c.dirty {
+		return nil
+	}
+	if live := int64(len(c.points)); c.size > checkpointEntry*(2*live+1024) {
+		return c.writeLocked(true)
+	}
+	err := c.file.SyncData()
+	if err == nil && c.fresh {
+		err = c.fs.SyncDir(filepath.Dir(c.path))
+	}
+	if err != nil {
+		c.failed = fmt.Errorf("%w: sync %s: %w", ErrStorage, c.path, err)
+		return c.failed
+	}
+	c.dirty, c.fresh = false, false
+	return nil
+}
+
+func (c *checkpoint) rewrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writeLocked(true)
+}
+
+// writeLocked writes the live entries to a new file that replaces the old
+// one.
+func (c *checkpoint) writeLocked(durable bool) error {
+	b := encodeCheckpointHead(c.kind)
+	for k, p := range c.points {
+		b = appendPoint(b, k, p)
+	}
+	if err := vfs.WriteFile(c.fs, c.path, b, durable); err != nil {
+		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	f, err := c.fs.OpenFile(c.path, os.O_RDWR)
+	if err != nil {
+		return fmt.Errorf("open checkpoint %s: %w", filepath.Base(c.path), err)
+	}
+	if c.file != nil {
+		c.file.Close()
+	}
+	c.file, c.size = f, int64(len(b))
+	c.dirty, c.fresh = !durable, !durable
+	return nil
+}
+
+func (c *checkpoint) close() error {
+	err := c.sync()
+	if c.file != nil {
+		err = errors.Join(err, c.file.Close())
+	}
+	return err
+}

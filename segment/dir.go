@@ -1,0 +1,253 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ringmain/internal/vfs"
+	"ringmain/model"
+)
+
+// defaultFileBudget is what a directory takes when nobody says otherwise
+// (UseFileBudget).
+const defaultFileBudget = 4096
+
+// Dir is one log directory (an entry of log.dirs), locked and open. Any
+// goroutine, unless said otherwise.
+type Dir struct {
+	fs     vfs.FS
+	path   string
+	ident  Ident
+	clean  bool
+	log    *slog.Logger
+	lock   io.Closer
+	budget *FileBudget
+	points *checkpoint
+	starts *checkpoint
+	reaper *reaper
+	asides atomic.Int64 // names of directories that were moved aside
+
+	mu   sync.Mutex
+	logs map[model.TopicPartition]*Log
+}
+
+// OpenDir locks and opens a log directory. An empty or missing one is
+// formatted; one that is not ours, newer, damaged, of another cluster or node,
+// or in use is refused with ErrForeign, ErrNewer, ErrCorrupt, ErrIdentity or
+// ErrLocked, and nothing in it is changed.
+func OpenDir(fsys vfs.FS, path string, id Ident, log *slog.Logger) (*Dir, error) {
+	exists, err := survey(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		if err := makeDir(fsys, path); err != nil {
+			return nil, fmt.Errorf("make data directory: %w", err)
+		}
+	}
+	lock, err := fsys.Lock(filepath.Join(path, lockName))
+	if errors.Is(err, vfs.ErrLocked) {
+		return nil, fmt.Errorf("%w: %s; stop the other process, or use another directory", ErrLocked, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	d := &Dir{
+		fs: fsys, path: path, log: log, lock: lock,
+		budget: NewFileBudget(defaultFileBudget),
+		logs:   make(map[model.TopicPartition]*Log),
+	}
+	if err := d.open(id); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// makeDir makes path and makes its name durable.
+func makeDir(fsys vfs.FS, path string) error {
+	if ok, err := vfs.Exists(fsys, path); ok || err != nil {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if err := makeDir(fsys, parent); err != nil {
+		return err
+	}
+	if err := fsys.MkdirAll(path); err != nil {
+		return err
+	}
+	return fsys.SyncDir(parent)
+}
+
+func (d *Dir) open(id Ident) error {
+	exists, err := survey(d.fs, d.path) // again: another process may have formatted it before we had the lock
+	if err != nil {
+		return err
+	}
+	if d.ident, err = adoptIdentity(d.fs, d.path, exists, id); err != nil {
+		return err
+	}
+	if d.points, err = openCheckpoint(d.fs, filepath.Join(d.path, pointsName), 1, d.log); err != nil {
+		return err
+	}
+	if d.starts, err = openCheckpoint(d.fs, filepath.Join(d.path, startsName), 2, d.log); err != nil {
+		return err
+	}
+	d.clean = true
+	if exists {
+		marker := filepath.Join(d.path, cleanName)
+		if d.clean, err = vfs.Exists(d.fs, marker); err != nil {
+			return fmt.Errorf("look for clean shutdown: %w", err)
+		}
+		if d.clean { // gone for good before anything is written
+			if err := d.fs.Remove(marker); err != nil {
+				return fmt.Errorf("remove clean shutdown marker: %w", err)
+			}
+			if err := d.fs.SyncDir(d.path); err != nil {
+				return fmt.Errorf("remove clean shutdown marker: %w", err)
+			}
+		}
+	}
+	d.reaper = newReaper(d)
+	es, err := d.fs.ReadDir(d.path)
+	if err != nil {
+		return fmt.Errorf("read data directory: %w", err)
+	}
+	for _, e := range es {
+		if e.IsDir && strings.HasSuffix(e.Name, deletedSuffix) {
+			d.reaper.removeDir(filepath.Join(d.path, e.Name))
+		}
+	}
+	return nil
+}
+
+// UseFileBudget shares a descriptor budget among directories. Call it before
+// the first OpenLog.
+func (d *Dir) UseFileBudget(b *FileBudget) { d.budget = b }
+
+// FileBudget is the budget in use.
+func (d *Dir) FileBudget() *FileBudget { return d.budget }
+
+// Ident is the identity on disk.
+func (d *Dir) Ident() Ident { return d.ident }
+
+// Path is the directory.
+func (d *Dir) Path() string { return d.path }
+
+// Space gives the volume's size and usable free bytes.
+func (d *Dir) Space() (total, usable int64, err error) { return d.fs.Space(d.path) }
+
+// WasClean reports whether the last process closed the directory with
+// MarkClean; true for one that was just formatted.
+func (d *Dir) WasClean() bool { return d.clean }
+
+// Partitions lists the partitions that have a directory, sorted by name.
+// Partitions that were never written have none.
+func (d *Dir) Partitions() ([]model.TopicPartition, error) {
+	es, err := d.fs.ReadDir(d.path)
+	if err != nil {
+		return nil, fmt.Errorf("read data directory: %w", err)
+	}
+	var out []model.TopicPartition
+	for _, e := range es {
+		if tp, ok := model.ParseTopicPartition(e.Name); ok && e.IsDir {
+			out = append(out, tp)
+		}
+	}
+	return out, nil
+}
+
+// TopicIDOf reads which topic a partition's directory belongs to.
+func (d *Dir) TopicIDOf(tp model.TopicPartition) (model.TopicID, error) {
+	id, _, err := readMetadata(d.fs, filepath.Join(d.path, tp.String()))
+	return id, err
+}
+
+// Discard removes a partition's directory that is not open: one whose topic
+// is gone or was created again. SIGKILL-safe when it returns; the bytes go in
+// the background.
+func (d *Dir) Discard(tp model.TopicPartition) error {
+	d.mu.Lock()
+	open := d.logs[tp] != nil
+	d.mu.Unlock()
+	if open {
+		return fmt.Errorf("discard %s: the log is open", tp)
+	}
+	return d.moveAside(tp)
+}
+
+// moveAside renames a partition's directory, if there is one, so that it is
+// no partition any more, and removes it in the background. The rename is not
+// synced: after a power cut the directory may be back, under its old topic id.
+func (d *Dir) moveAside(tp model.TopicPartition) error {
+	from := filepath.Join(d.path, tp.String())
+	for {
+		to := filepath.Join(d.path, fmt.Sprintf("%d%s", d.asides.Add(1), deletedSuffix))
+		if ok, err := vfs.Exists(d.fs, to); err != nil {
+			return err
+		} else if ok {
+			continue
+		}
+		err := d.fs.Rename(from, to)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("delete partition: %w", err)
+		}
+		d.reaper.removeDir(to)
+		return nil
+	}
+}
+
+// Checkpoint makes the recovery points and log starts of all open logs
+// durable, as far as they moved since the last time.
+func (d *Dir) Checkpoint() error {
+	d.mu.Lock()
+	logs := make([]*Log, 0, len(d.logs))
+	for _, l := range d.logs {
+		logs = append(logs, l)
+	}
+	d.mu.Unlock()
+	var keys []pointKey
+	var points []point
+	for _, l := range logs {
+		if p, ok := l.newPoint(); ok {
+			keys, points = append(keys, l.key()), append(points, p)
+		}
+	}
+	if len(keys) > 0 {
+		if err := d.points.put(keys, points); err != nil {
+			for _, l := range logs {
+				l.unsave()
+			}
+			return err
+		}
+	}
+	if err := d.points.sync(); err != nil {
+		return err
+	}
+	return d.starts.sync()
+}
+
+// MarkClean says that every log was closed: the next WasClean is true. The
+// caller has stopped all shards.
+func (d *Dir) MarkClean() error {
+	if err := d.Checkpoint(); err != nil {
+		return err
+	}
+	return vfs.WriteFile(d.fs, filepath.Join(d.path, cleanName), []byte("1\n"), true)
+}
+
+// Close gives the directory free for other processes. Logs must be closed.
+func (d *Dir) Close() error {
+	d.reaper.stop()
+	return errors.Join(d.points.close(), d.starts.close(), d.lock.Close())
+}

@@ -1,0 +1,68 @@
+package segment
+
+// BeginSync hands out the files that hold unsynced bytes, each with a
+// reference, appended to dst; once they are synced everything below upTo is
+// on disk. The caller syncs them (LogIO.Sync) and calls EndSync; until then a
+// further BeginSync hands out nothing. With nothing to do dst comes back as it
+// was, and EndSync must not be called. Owner.
+func (l *Log) BeginSync(dst []*File) (files []*File, upTo int64) {
+	if len(l.inflight) > 0 || len(l.dirty) == 0 || l.Err() != nil {
+		return dst, l.synced.Load()
+	}
+	from := len(dst)
+	for _, seg := range l.dirty {
+		if !seg.pinned { // from before a restart
+			if err := seg.file.acquire(); err != nil {
+				l.log.Warn("cannot open a segment to sync it; it is tried again", "file", seg.file.Path(), "error", err)
+				return dst[:from], l.synced.Load()
+			}
+			seg.pinned = true
+		}
+		dst = append(dst, seg.file)
+	}
+	for _, seg := range l.dirty { // a write from now on takes its own reference
+		seg.pinned = false
+	}
+	l.inflight, l.dirty = l.dirty, l.inflight[:0]
+	l.inflightBytes, l.unsynced = l.unsynced, 0
+	w := l.active()
+	l.inflightPoint = point{offset: l.end.Load(), segBase: w.base, pos: w.size, epoch: l.epochs.latest()}
+	if len(l.producers.byID) == 0 {
+		l.inflightPoint.flags = pointNoProducers
+	}
+	return dst, l.inflightPoint.offset
+}
+
+// EndSync takes the result for the files of the last BeginSync: with nil
+// everything below upTo is durable, an error is final and takes the log
+// offline. Owner.
+func (l *Log) EndSync(upTo int64, err error) {
+	for _, seg := range l.inflight {
+		seg.file.Release()
+	}
+	clear(l.inflight)
+	l.inflight = l.inflight[:0]
+	if err != nil {
+		l.unsynced += l.inflightBytes
+		l.fail(err)
+		return
+	}
+	l.mu.Lock()
+	if upTo >= l.point.offset {
+		l.point = l.inflightPoint
+	}
+	l.mu.Unlock()
+	l.synced.Store(max(l.synced.Load(), upTo))
+}
+
+// UnsyncedBytes is what a sync begun now would cover, in bytes. Owner.
+func (l *Log) UnsyncedBytes() int64 { return l.unsynced }
+
+// UnsyncedSinceMs is when the oldest of these bytes were appended (the nowMs
+// of Stage), 0 if there are none. Owner.
+func (l *Log) UnsyncedSinceMs() int64 {
+	if l.unsynced == 0 {
+		return 0
+	}
+	return l.unsyncedSince
+}

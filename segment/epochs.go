@@ -1,0 +1,116 @@
+package segment
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+
+	"ringmain/model"
+)
+
+const (
+	epochsMagic   = "RMLE"
+	epochsVersion = 1
+)
+
+// epochStart says at which offset a leader epoch begins (KIP-101).
+type epochStart struct {
+	Epoch int32
+	Start int64
+}
+
+// epochHistory is ascending in both fields. Slices of it are shared with
+// readers: changes make a new slice or append behind what was shared.
+type epochHistory []epochStart
+
+// with adds an epoch; older or known ones change nothing.
+func (h epochHistory) with(epoch int32, start int64) epochHistory {
+	if epoch < 0 || len(h) > 0 && epoch <= h[len(h)-1].Epoch {
+		return h
+	}
+	if len(h) > 0 && h[len(h)-1].Start >= start { // the epoch before wrote nothing
+		h = slices.Clone(h[:sort.Search(len(h), func(i int) bool { return h[i].Start >= start })])
+	}
+	return append(h, epochStart{epoch, start})
+}
+
+// trimmed drops what lies wholly below start; the epoch that holds start
+// begins there from now on.
+func (h epochHistory) trimmed(start int64) epochHistory {
+	i := sort.Search(len(h), func(i int) bool { return h[i].Start > start }) - 1
+	if i < 0 || i == 0 && h[0].Start == start {
+		return h
+	}
+	h = slices.Clone(h[i:])
+	h[0].Start = start
+	return h
+}
+
+// truncated drops epochs that begin at or after end.
+func (h epochHistory) truncated(end int64) epochHistory {
+	i := sort.Search(len(h), func(i int) bool { return h[i].Start >= end })
+	return slices.Clone(h[:i])
+}
+
+func (h epochHistory) latest() int32 {
+	if len(h) == 0 {
+		return model.NoEpoch
+	}
+	return h[len(h)-1].Epoch
+}
+
+// at is the epoch of the record at offset.
+func (h epochHistory) at(offset int64) int32 {
+	i := sort.Search(len(h), func(i int) bool { return h[i].Start > offset }) - 1
+	if i < 0 {
+		return model.NoEpoch
+	}
+	return h[i].Epoch
+}
+
+// end is Kafka's answer to OffsetForLeaderEpoch: the largest epoch <= the
+// requested one and the offset where the next begins; logEnd for the newest.
+// A request above all known epochs, or with none known, gives -1 and -1. One
+// below all known gives the requested epoch and the first known start.
+func (h epochHistory) end(epoch int32, logEnd int64) (int32, int64) {
+	if epoch < 0 || len(h) == 0 || epoch > h.latest() {
+		return model.NoEpoch, -1
+	}
+	if epoch == h.latest() {
+		return epoch, logEnd
+	}
+	i := sort.Search(len(h), func(i int) bool { return h[i].Epoch > epoch })
+	if i == 0 {
+		return epoch, h[0].Start
+	}
+	return h[i-1].Epoch, h[i].Start
+}
+
+func (h epochHistory) encode(topic model.TopicID) []byte {
+	b := append([]byte(nil), topic[:]...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(h)))
+	for _, e := range h {
+		b = binary.LittleEndian.AppendUint32(b, uint32(e.Epoch))
+		b = binary.LittleEndian.AppendUint64(b, uint64(e.Start))
+	}
+	return sealEnvelope(epochsMagic, epochsVersion, b)
+}
+
+func decodeEpochs(b []byte) (topic model.TopicID, h epochHistory, err error) {
+	p, err := openEnvelope(b, epochsMagic, epochsVersion)
+	if err != nil {
+		return topic, nil, err
+	}
+	if len(p) < 20 || len(p) != 20+12*int(binary.LittleEndian.Uint32(p[16:])) {
+		return topic, nil, errDamaged
+	}
+	topic = model.TopicID(p[:16])
+	for p = p[20:]; len(p) > 0; p = p[12:] {
+		e := epochStart{int32(binary.LittleEndian.Uint32(p)), int64(binary.LittleEndian.Uint64(p[4:]))}
+		if n := len(h); n > 0 && (e.Epoch <= h[n-1].Epoch || e.Start < h[n-1].Start) {
+			return topic, nil, errDamaged
+		}
+		h = append(h, e)
+	}
+	return topic, h, nil
+}

@@ -1,0 +1,209 @@
+package segment
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"ringmain/internal/vfs"
+)
+
+// home is where a partition's files live; shared by all of them, so that a
+// File needs no path of its own.
+type home struct {
+	fs     vfs.FS
+	budget *FileBudget
+	root   string // the log directory
+	path   string // root/topic-partition
+	// fresh: the partition's own directory is not yet durable in root.
+	fresh atomic.Bool
+}
+
+// fileClosed in File.refs: there is no descriptor.
+const fileClosed = -1
+
+// File is one file of a partition: reference-counted, opened when first used,
+// closed when the descriptor budget wants it and nobody holds a reference, or
+// at the last reference once the file was removed. Safe for any goroutine.
+type File struct {
+	refs  atomic.Int32 // >= 0: open, with so many users
+	used  atomic.Bool  // since the budget's clock hand last passed
+	gone  atomic.Bool  // removed: close at zero, never open again
+	fresh atomic.Bool  // the name is not yet durable in its directory
+	slot  int          // place in the budget's table; guarded by its mutex
+	f     vfs.File     // valid while a reference is held
+	home  *home
+	base  int64
+	kind  string // logSuffix or indexSuffix
+}
+
+func newFile(h *home, base int64, kind string) *File {
+	f := &File{home: h, base: base, kind: kind, slot: -1}
+	f.refs.Store(fileClosed)
+	return f
+}
+
+// Path names the file.
+func (f *File) Path() string { return offsetPath(f.home.path, f.base, f.kind) }
+
+// Fd is the descriptor for reading and sendfile, -1 on a file system without
+// descriptors. Valid while a reference is held.
+func (f *File) Fd() int { return f.f.Fd() }
+
+// ReadAt reads bytes of the file. A reference must be held.
+func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.f.ReadAt(p, off) }
+
+// acquire takes a reference, opening the file when it is not open.
+func (f *File) acquire() error { return f.acquireFlag(os.O_RDWR) }
+
+func (f *File) acquireFlag(flag int) error {
+	for {
+		n := f.refs.Load()
+		if n < 0 {
+			done, err := f.open(flag)
+			if done || err != nil {
+				return err
+			}
+			continue
+		}
+		if f.refs.CompareAndSwap(n, n+1) {
+			if !f.used.Load() { // a plain load first: no cache line bouncing
+				f.used.Store(true)
+			}
+			return nil
+		}
+	}
+}
+
+// open leaves one reference when done. !done without an error: somebody else
+// opened it meanwhile.
+func (f *File) open(flag int) (done bool, err error) {
+	f.home.budget.makeRoom()
+	mu := f.home.budget.stripe(f)
+	mu.Lock()
+	defer mu.Unlock()
+	if f.refs.Load() >= 0 {
+		return false, nil
+	}
+	if f.gone.Load() {
+		return false, errGone
+	}
+	h, err := f.home.fs.OpenFile(f.Path(), flag)
+	if err != nil {
+		return false, fmt.Errorf("open segment file: %w", err)
+	}
+	f.f = h
+	f.used.Store(true)
+	f.refs.Store(1)
+	f.home.budget.add(f)
+	return true, nil
+}
+
+// Release gives a reference back.
+func (f *File) Release() {
+	if f.refs.Add(-1) == 0 && f.gone.Load() {
+		f.tryClose()
+	}
+}
+
+// tryClose closes the descriptor if nobody uses it.
+func (f *File) tryClose() bool {
+	mu := f.home.budget.stripe(f)
+	mu.Lock()
+	if !f.refs.CompareAndSwap(0, fileClosed) {
+		mu.Unlock()
+		return false
+	}
+	h := f.f
+	f.f = nil
+	f.home.budget.remove(f)
+	mu.Unlock()
+	h.Close() // read-only use or synced: nothing a failed close could lose
+	return true
+}
+
+// doom says that the file is removed or the log closed: whoever holds a
+// reference keeps reading, nobody opens it again.
+func (f *File) doom() {
+	f.gone.Store(true)
+	f.tryClose()
+}
+
+// FileBudget bounds the descriptors of all partitions of a process. It is
+// soft: files in use, among them those with unsynced bytes, stay open.
+type FileBudget struct {
+	max   int
+	mu    sync.Mutex
+	files []*File
+	hand  int
+	locks [64]sync.Mutex // serialise open and close of one file
+}
+
+// NewFileBudget allows limit open segment and index files (at least 16).
+func NewFileBudget(limit int) *FileBudget { return &FileBudget{max: max(limit, 16)} }
+
+// Open is the number of descriptors now.
+func (b *FileBudget) Open() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.files)
+}
+
+// Pressed reports that the budget is exceeded because files cannot be closed:
+// an earlier sync of dirty logs sets descriptors free.
+func (b *FileBudget) Pressed() bool { return b.Open() > b.max }
+
+func (b *FileBudget) stripe(f *File) *sync.Mutex {
+	h := uint64(f.base)*0x9e3779b97f4a7c15 + uint64(len(f.home.path))
+	if n := len(f.home.path); n > 0 { // neighbours differ in their last digits
+		h += uint64(f.home.path[n-1])*131 + uint64(f.home.path[max(0, n-2)])*17
+	}
+	return &b.locks[h>>7%64]
+}
+
+func (b *FileBudget) add(f *File) {
+	b.mu.Lock()
+	f.slot = len(b.files)
+	b.files = append(b.files, f)
+	b.mu.Unlock()
+}
+
+func (b *FileBudget) remove(f *File) {
+	b.mu.Lock()
+	last := len(b.files) - 1
+	b.files[f.slot] = b.files[last]
+	b.files[f.slot].slot = f.slot
+	b.files[last] = nil
+	b.files = b.files[:last]
+	f.slot = -1
+	b.mu.Unlock()
+}
+
+// makeRoom closes files that were not used since the hand last passed (the
+// clock algorithm), until one more fits or nothing can be closed.
+func (b *FileBudget) makeRoom() {
+	for range 4 {
+		victim := b.victim()
+		if victim == nil || victim.tryClose() {
+			return
+		}
+	}
+}
+
+func (b *FileBudget) victim() *File {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.files)
+	if n < b.max {
+		return nil
+	}
+	for range 2 * n {
+		b.hand = (b.hand + 1) % n
+		f := b.files[b.hand]
+		if f.refs.Load() == 0 && !f.used.Swap(false) {
+			return f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// spillIndex moves entries of the active segment from memory to the file as
+// whole blocks, so that a large segment does not cost memory. Owner. A failure
+// only keeps them in memory.
+func (l *Log) spillIndex(seg *segment) {
+	if n := len(seg.tail) / indexBlockMax * indexBlockMax; n > 0 {
+		if err := l.writeIndex(seg, n, false); err != nil {
+			l.log.Warn("cannot write index; it stays in memory", "file", seg.file.Path(), "error", err)
+		}
+	}
+}
+
+// seal writes the whole index of a segment that gets no more batches, and
+// frees its memory. Owner.
+func (l *Log) seal(seg *segment) {
+	if seg.allocated > 0 && seg.allocated < 1<<62 {
+		if err := seg.file.acquire(); err == nil { // give back what was reserved beyond the end
+			if err := seg.file.f.Truncate(seg.size); err != nil {
+				l.log.Warn("cannot give back preallocated space", "file", seg.file.Path(), "error", err)
+			}
+			seg.file.Release()
+		}
+		seg.allocated = 0
+	}
+	if err := l.writeIndex(seg, len(seg.tail), true); err != nil {
+		l.log.Warn("cannot write index; it is made again when needed", "file", seg.file.Path(), "error", err)
+	}
+}
+
+// writeIndex appends blocks with the first n entries in memory, and with
+// header set the header that makes them valid for the .log file as it is now.
+func (l *Log) writeIndex(seg *segment, n int, header bool) error {
+	seg.loadMu.Lock()
+	defer seg.loadMu.Unlock()
+	x := seg.idx
+	if x == nil {
+		x = &indexFile{file: newFile(l.home, seg.base, indexSuffix)}
+	}
+	if err := x.file.acquireFlag(os.O_RDWR | os.O_CREATE); err != nil {
+		return err
+	}
+	defer x.file.Release()
+	blocks, err := appendBlocks(x, seg.base, seg.tail[:n])
+	if err != nil {
+		return err
+	}
+	if header {
+		if _, err := x.file.f.WriteAt(encodeIndexHeader(l.topic, seg.base, seg.stats()), 0); err != nil {
+			return fmt.Errorf("write index header: %w", err)
+		}
+		// Blocks of an earlier life of the file must not count.
+		if err := x.file.f.Truncate(indexHeaderSize + int64(x.blocks+blocks)*indexBlockSize); err != nil {
+			return fmt.Errorf("write index: %w", err)
+		}
+	}
+	l.mu.Lock()
+	seg.idx = &indexFile{file: x.file, blocks: x.blocks + blocks}
+	seg.tail = append(seg.tail[:0], seg.tail[n:]...)
+	if header && len(seg.tail) == 0 && seg != l.active() {
+		seg.tail = nil
+	}
+	l.mu.Unlock()
+	return nil
+}
+
+// appendBlocks writes entries behind the blocks that x has. A reference is
+// held.
+func appendBlocks(x *indexFile, base int64, es []indexEntry) (blocks int, err error) {
+	buf := blockPool.Get().(*[indexBlockSize]byte)
+	defer blockPool.Put(buf)
+	for ; len(es) > 0; blocks++ {
+		n := min(len(es), indexBlockMax)
+		encodeIndexBlock(buf[:], base, es[:n])
+		at := indexHeaderSize + int64(x.blocks+blocks)*indexBlockSize
+		if _, err := x.file.f.WriteAt(buf[:], at); err != nil {
+			return blocks, fmt.Errorf("write index block: %w", err)
+		}
+		es = es[n:]
+	}
+	return blocks, nil
+}
+
+// load makes the stats of a closed segment known: from the header of its
+// index if that belongs to the .log file as it is, else by building the index
+// again. Any goroutine.
+func (l *Log) load(seg *segment) error {
+	if seg.known.Load() {
+		return nil
+	}
+	seg.loadMu.Lock()
+	defer seg.loadMu.Unlock()
+	if seg.known.Load() {
+		return nil
+	}
+	s, x, err := l.readHeader(seg.base)
+	if err == nil && s.size == seg.size && s.next <= seg.next {
+		l.mu.Lock()
+		seg.setStats(s)
+		seg.idx = x
+		l.mu.Unlock()
+		seg.known.Store(true)
+		return nil
+	}
+	return l.rebuildLocked(seg, "the index is missing, damaged or of another state of the log")
+}
+
+// readHeader reads the header of an index file.
+func (l *Log) readHeader(base int64) (s stats, x *indexFile, err error) {
+	f := newFile(l.home, base, indexSuffix)
+	if err := f.acquire(); err != nil {
+		return stats{}, nil, err
+	}
+	defer f.Release()
+	defer func() {
+		if err != nil {
+			f.gone.Store(true) // nobody keeps this File: closed by Release
+		}
+	}()
+	var b [indexHeaderSize]byte
+	if _, err = f.ReadAt(b[:], 0); err != nil {
+		return stats{}, nil, errDamaged
+	}
+	s, err = decodeIndexHeader(b[:], l.topic, base)
+	if err != nil {
+		return stats{}, nil, err
+	}
+	size, err := f.f.Size()
+	if err != nil {
+		return stats{}, nil, err
+	}
+	blocks := (size - indexHeaderSize) / indexBlockSize
+	return s, &indexFile{file: f, blocks: int(blocks)}, nil
+}
+
+// rebuild makes the index again after a lookup in stale met damage. A second
+// caller finds it done.
+func (l *Log) rebuild(seg *segment, stale *indexFile, why string) error {
+	seg.loadMu.Lock()
+	defer seg.loadMu.Unlock()
+	l.mu.Lock()
+	now := seg.idx
+	l.mu.Unlock()
+	if now != stale {
+		return nil
+	}
+	return l.rebuildLocked(seg, why)
+}
+
+// rebuildLocked reads the headers of all batches that the index on disk
+// covers, and replaces it. loadMu is held; the log is the truth, its headers
+// are checked on the way. If the new index cannot be written it is kept in
+// memory.
+func (l *Log) rebuildLocked(seg *segment, why string) error {
+	l.mu.Lock()
+	size := seg.size
+	whole := seg != l.active() // else the newest entries are in memory
+	tail := seg.tail
+	if !whole && len(tail) > 0 {
+		size = int64(tail[0].pos)
+	}
+	interval := int64(l.cfg.IndexIntervalBytes)
+	old := seg.idx
+	l.mu.Unlock()
+	l.log.Warn("building the index again from the log", "file", seg.file.Path(), "bytes", size, "reason", why)
+
+	tmp := &segment{base: seg.base, maxTs: noIndexTimestamp, firstTs: noIndexTimestamp}
+	if err := seg.file.acquire(); err != nil {
+		return err
+	}
+	defer seg.file.Release()
+	w := newWalk(seg.file, size)
+	defer w.done()
+	pos, expect := int64(0), seg.base
+	for {
+		h, err := w.header(pos)
+		if errors.Is(err, errEnd) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if h.BaseOffset() < expect || h.BaseOffset()-seg.base > 1<<32-1 {
+			return corrupt(seg.file.Path(), pos, "batch at offset %d where at least %d is expected", h.BaseOffset(), expect)
+		}
+		tmp.index(uint32(h.BaseOffset()-seg.base), pos, h.MaxTimestamp(), interval)
+		pos, expect = pos+int64(h.Size()), h.LastOffset()+1
+	}
+	if pos != size {
+		return corrupt(seg.file.Path(), pos, "%d bytes that are no batch", size-pos)
+	}
+	x, err := l.replaceIndex(seg, old, tmp, stats{size: size, next: expect, maxTs: tmp.maxTs, firstTs: tmp.firstTs,
+		lastEntry: tmp.lastEntry, entries: tmp.entries}, whole)
+	if err != nil {
+		l.log.Warn("cannot write the index; it stays in memory", "file", seg.file.Path(), "error", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if whole {
+		seg.setStats(stats{maxTs: tmp.maxTs, firstTs: tmp.firstTs, lastEntry: tmp.lastEntry, entries: tmp.entries})
+		seg.tail = nil
+	}
+	seg.idx = x
+	if err != nil {
+		seg.tail = append(tmp.tail, seg.tail...)
+	}
+	if whole {
+		seg.known.Store(true)
+	}
+	return nil
+}
+
+// replaceIndex writes a new index file over the old one.
+func (l *Log) replaceIndex(seg *segment, old *indexFile, built *segment, s stats, header bool) (*indexFile, error) {
+	path := offsetPath(l.home.path, seg.base, indexSuffix)
+	if old != nil {
+		old.file.doom()
+	}
+	if err := l.home.fs.Remove(path); err != nil && !isNotExist(err) {
+		return nil, err
+	}
+	x := &indexFile{file: newFile(l.home, seg.base, indexSuffix)}
+	if err := x.file.acquireFlag(os.O_RDWR | os.O_CREATE | os.O_TRUNC); err != nil {
+		return nil, err
+	}
+	defer x.file.Release()
+	blocks, err := appendBlocks(x, seg.base, built.tail)
+	if err != nil {
+		return nil, err
+	}
+	if header {
+		if _, err := x.file.f.WriteAt(encodeIndexHeader(l.topic, seg.base, s), 0); err != nil {
+			return nil, err
+		}
+	}
+	return &indexFile{file: x.file, blocks: blocks}, nil
+}

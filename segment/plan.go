@@ -1,0 +1,268 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Plan finds whole batches of one segment to send: from the batch that holds
+// offset (or the next one, if that offset has no record) as many as fit into
+// maxBytes, none that reaches limit or beyond. firstWhole: the first batch is
+// given whatever its size. An empty Range if there is nothing. The caller
+// releases the Range. ErrOffsetOutOfRange below the log start or above the
+// log end. Any goroutine; allocates nothing.
+func (l *Log) Plan(offset, limit int64, maxBytes int, firstWhole bool) (Range, error) {
+	for {
+		r, err := l.plan(offset, limit, maxBytes, firstWhole)
+		if !errors.Is(err, errGone) {
+			return r, err
+		}
+		// Retention took the segment between the look and the reference: the
+		// log start has risen, so this ends.
+		if err := l.Err(); err != nil && errors.Is(err, ErrClosed) {
+			return Range{}, err
+		}
+	}
+}
+
+func (l *Log) plan(offset, limit int64, maxBytes int, firstWhole bool) (Range, error) {
+	l.mu.Lock()
+	start, end := l.start.Load(), l.end.Load()
+	if offset < start || offset > end {
+		l.mu.Unlock()
+		return Range{}, fmt.Errorf("%w: %d is not between %d and %d", ErrOffsetOutOfRange, offset, start, end)
+	}
+	limit = min(limit, end)
+	if offset >= limit {
+		l.mu.Unlock()
+		return Range{}, nil
+	}
+	segs := l.segs
+	i := max(segmentOf(segs, offset), 0)
+	if i == len(segs)-1 {
+		if from, to, ok := l.planRecent(segs[i], offset, limit, end, int64(maxBytes), firstWhole); ok {
+			l.mu.Unlock()
+			return segs[i].rangeOf(from, to)
+		}
+	}
+	l.mu.Unlock()
+
+	for ; i < len(segs); i++ {
+		seg := segs[i]
+		if seg.base >= limit {
+			break
+		}
+		r, found, err := l.planSegment(seg, offset, limit, maxBytes, firstWhole)
+		if found || err != nil {
+			return r, err
+		}
+	}
+	return Range{}, nil
+}
+
+// rangeOf takes the reference for a range.
+func (s *segment) rangeOf(from, to int64) (Range, error) {
+	if to <= from {
+		return Range{}, nil
+	}
+	if err := s.file.acquire(); err != nil {
+		return Range{}, err
+	}
+	return Range{File: s.file, Off: from, N: int(to - from)}, nil
+}
+
+// planRecent answers from memory when the offset lies in the newest batches of
+// the active segment. mu is held.
+func (l *Log) planRecent(seg *segment, offset, limit, end, maxBytes int64, firstWhole bool) (from, to int64, ok bool) {
+	k := l.recent.upTo(offset - seg.base)
+	if k < 0 {
+		return 0, 0, false
+	}
+	n := l.recent.count()
+	from, to = int64(l.recent.at(k).pos), seg.size
+	last := n // first batch that is not sent
+	if limit < end {
+		// The batch that holds limit is the first one not to send.
+		last = l.recent.upTo(limit - seg.base)
+		to = int64(l.recent.at(last).pos)
+	}
+	if to-from <= maxBytes {
+		return from, to, true
+	}
+	j := min(l.recent.upToPos(from+maxBytes), last)
+	if j <= k { // not even one batch fits
+		if !firstWhole || last <= k {
+			return from, from, true
+		}
+		j = k + 1
+	}
+	if j < n {
+		to = min(to, int64(l.recent.at(j).pos))
+	}
+	return from, to, true
+}
+
+// planSegment does the same by index and batch headers. found: the answer is
+// final (it may be empty); otherwise the next segment is to be asked.
+func (l *Log) planSegment(seg *segment, offset, limit int64, maxBytes int, firstWhole bool) (Range, bool, error) {
+	size := l.publishedSize(seg)
+	from, found, err := l.locate(seg, size, offset)
+	if err != nil || !found {
+		return Range{}, false, err
+	}
+	to, err := l.boundary(seg, size, from, limit, int64(maxBytes), firstWhole)
+	if err != nil {
+		return Range{}, false, err
+	}
+	r, err := seg.rangeOf(from, to)
+	return r, true, err
+}
+
+func (l *Log) publishedSize(seg *segment) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return seg.size
+}
+
+// locate finds the position of the first batch whose last offset is at least
+// offset.
+func (l *Log) locate(seg *segment, size, offset int64) (pos int64, found bool, err error) {
+	if offset <= seg.base {
+		return 0, size > 0, nil
+	}
+	for try := 0; ; try++ {
+		e, x, err := l.floor(seg, byOffset, offset-seg.base)
+		if err != nil {
+			return 0, false, err
+		}
+		pos, found, err = l.scanTo(seg, size, e, offset)
+		if !errors.Is(err, ErrCorrupt) || try > 0 || x == nil {
+			return pos, found, err
+		}
+		if err := l.rebuild(seg, x, err.Error()); err != nil {
+			return 0, false, err
+		}
+	}
+}
+
+// floor is the index entry at or before a key; the zero entry (the segment's
+// first batch) if there is none. x is the index file that was asked, nil if
+// memory knew. Damage in it is repaired on the way.
+func (l *Log) floor(seg *segment, k indexKey, key int64) (e indexEntry, x *indexFile, err error) {
+	if err := l.load(seg); err != nil {
+		return e, nil, err
+	}
+	for try := 0; ; try++ {
+		l.mu.Lock()
+		if i := floorOf(seg.tail, k, key); i >= 0 {
+			e = seg.tail[i]
+			l.mu.Unlock()
+			return e, nil, nil
+		}
+		x = seg.idx
+		l.mu.Unlock()
+		e, ok, err := x.floor(seg.base, k, key)
+		switch {
+		case err == nil && ok:
+			return e, x, nil
+		case err == nil:
+			return indexEntry{maxTs: noIndexTimestamp}, x, nil
+		case (errors.Is(err, errDamaged) || isNotExist(err) || errors.Is(err, errGone)) && try < 2:
+			if errors.Is(err, errGone) && seg.file.gone.Load() {
+				return e, nil, errGone
+			}
+			if err := l.rebuild(seg, x, err.Error()); err != nil {
+				return e, nil, err
+			}
+		default:
+			return e, nil, err
+		}
+	}
+}
+
+// scanTo walks from an index entry to the batch whose last offset is at least
+// offset. An entry that does not point to its batch is ErrCorrupt.
+func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos int64, found bool, err error) {
+	if err := seg.file.acquire(); err != nil {
+		return 0, false, err
+	}
+	defer seg.file.Release()
+	w := newWalk(seg.file, size)
+	defer w.done()
+	pos = int64(e.pos)
+	for first := true; ; first = false {
+		h, err := w.header(pos)
+		if errors.Is(err, errEnd) {
+			if pos != size {
+				return 0, false, corrupt(seg.file.Path(), pos, "the index points behind the last batch")
+			}
+			return 0, false, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		if first && pos > 0 && h.BaseOffset() != seg.base+int64(e.rel) {
+			return 0, false, corrupt(seg.file.Path(), pos, "the index says offset %d, the batch %d", seg.base+int64(e.rel), h.BaseOffset())
+		}
+		if h.LastOffset() >= offset {
+			return pos, true, nil
+		}
+		pos += int64(h.Size())
+	}
+}
+
+// boundary finds where to stop: the end of the last batch that fits and does
+// not reach limit.
+func (l *Log) boundary(seg *segment, size, from, limit, maxBytes int64, firstWhole bool) (int64, error) {
+	if from+maxBytes >= size && limit >= l.segmentEnd(seg) {
+		return size, nil
+	}
+	at := indexEntry{pos: uint32(from)}
+	if e, _, err := l.floor(seg, byPosition, from+maxBytes); err != nil {
+		return 0, err
+	} else if int64(e.pos) > from {
+		at = e
+	}
+	if limit < l.segmentEnd(seg) {
+		if e, _, err := l.floor(seg, byOffset, limit-seg.base); err != nil {
+			return 0, err
+		} else if e.pos < at.pos {
+			at = e
+			if int64(e.pos) < from {
+				at = indexEntry{pos: uint32(from)}
+			}
+		}
+	}
+	if err := seg.file.acquire(); err != nil {
+		return 0, err
+	}
+	defer seg.file.Release()
+	w := newWalk(seg.file, size)
+	defer w.done()
+	pos := int64(at.pos)
+	if pos > from { // an entry that lies is no place to begin
+		if h, err := w.header(pos); err != nil || h.BaseOffset() != seg.base+int64(at.rel) {
+			pos = from
+		}
+	}
+	for {
+		h, err := w.header(pos)
+		if errors.Is(err, errEnd) {
+			return pos, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		next := pos + int64(h.Size())
+		if h.LastOffset() >= limit || next > from+maxBytes && (pos > from || !firstWhole) {
+			return pos, nil
+		}
+		pos = next
+	}
+}
+
+func (l *Log) segmentEnd(seg *segment) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return seg.next
+}

@@ -1,0 +1,180 @@
+package segment
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"ringmain/internal/vfs"
+)
+
+// AdvanceStart raises the log start (DeleteRecords). Durable when it returns,
+// over SIGKILL and power cuts. Lower than the start is no error; above the log
+// end is ErrOffsetOutOfRange. Segments below go with the next Retain. Owner;
+// waits for one sync of a small file.
+func (l *Log) AdvanceStart(offset int64) error {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	if offset > l.end.Load() {
+		return fmt.Errorf("%w: log start %d above the log end %d", ErrOffsetOutOfRange, offset, l.end.Load())
+	}
+	if offset <= l.start.Load() {
+		return nil
+	}
+	if err := l.saveStart(offset); err != nil {
+		return err
+	}
+	if err := l.dir.starts.sync(); err != nil {
+		return l.fail(err)
+	}
+	l.raiseStart(offset, nil)
+	return nil
+}
+
+func (l *Log) saveStart(offset int64) error {
+	return l.dir.starts.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}})
+}
+
+// raiseStart publishes a new log start, and with segs the segments that stay.
+func (l *Log) raiseStart(offset int64, segs []*segment) {
+	l.mu.Lock()
+	before := len(l.epochs)
+	if segs != nil {
+		l.segs = segs
+	}
+	l.start.Store(max(l.start.Load(), offset))
+	l.epochs = l.epochs.trimmed(l.start.Load())
+	changed := len(l.epochs) != before
+	l.mu.Unlock()
+	if changed {
+		l.writeEpochs()
+	}
+}
+
+// Retain removes whole segments that the configuration lets go: below the log
+// start always; by age of their newest record and by size if cleanup.policy
+// has "delete". The active segment is rolled first when its turn comes. The
+// files go in the background after file.delete.delay.ms; readers that hold
+// ranges keep them. Returns how many segments went. Owner.
+func (l *Log) Retain(nowMs int64) (deleted int, err error) {
+	if err := l.Err(); err != nil {
+		return 0, err
+	}
+	if len(l.staged) > 0 {
+		return 0, nil
+	}
+	n, err := l.expired(nowMs)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	if n == len(l.segs) {
+		l.roll()
+	}
+	gone := l.segs[:n]
+	start := max(l.start.Load(), l.segs[n].base)
+	if start > l.start.Load() {
+		if err := l.saveStart(start); err != nil {
+			return 0, err // nothing is removed that a restart would bring back
+		}
+	}
+	freed := int64(0)
+	for _, s := range gone {
+		freed += s.size
+	}
+	l.raiseStart(start, slices.Clone(l.segs[n:]))
+	l.bytes.Add(-freed)
+	for _, s := range gone {
+		l.dir.reaper.removeSegment(s, time.Duration(l.cfg.DeleteDelayMs)*time.Millisecond)
+		l.snapshots = slices.DeleteFunc(l.snapshots, func(o int64) bool { return o == s.base })
+	}
+	return n, nil
+}
+
+// expired counts the segments at the front that may go.
+func (l *Log) expired(nowMs int64) (int, error) {
+	start, total := l.start.Load(), l.bytes.Load()
+	for n, s := range l.segs {
+		last := n == len(l.segs)-1
+		if last && s.size == 0 {
+			return n, nil
+		}
+		if s.next <= start {
+			total -= s.size
+			continue
+		}
+		if !l.cfg.DeletePolicy {
+			return n, nil
+		}
+		if l.cfg.RetentionBytes >= 0 && !last && total-s.size >= l.cfg.RetentionBytes {
+			total -= s.size
+			continue
+		}
+		if l.cfg.RetentionMs < 0 {
+			return n, nil
+		}
+		newest, err := l.newestRecordMs(s)
+		if err != nil {
+			return n, err
+		}
+		if nowMs-newest <= l.cfg.RetentionMs {
+			return n, nil
+		}
+		total -= s.size
+	}
+	return len(l.segs), nil
+}
+
+// newestRecordMs is the largest timestamp of a segment; of one whose records
+// have none, when its file was last written.
+func (l *Log) newestRecordMs(s *segment) (int64, error) {
+	newest, err := l.newest(s)
+	if err != nil || newest >= 0 {
+		return newest, err
+	}
+	st, err := l.home.fs.Stat(s.file.Path())
+	if err != nil {
+		return 0, err
+	}
+	return st.ModTime.UnixMilli(), nil
+}
+
+// roll closes the active segment without a batch for the next one, whose file
+// is made when that comes.
+func (l *Log) roll() {
+	end := l.end.Load()
+	old := l.active()
+	s := newSegment(l.home, end)
+	s.jitterMs = l.jitter()
+	s.known.Store(true)
+	l.mu.Lock()
+	l.publishNext(s)
+	l.mu.Unlock()
+	l.w, l.wPos = s, 0
+	l.seal(old)
+	l.storeSnapshot(end, l.takeSnapshot(end, end, 0))
+}
+
+// unlink removes a segment's files. The .log goes last: while it is there a
+// restart removes the rest.
+func (s *segment) unlink(fsys vfs.FS, log *slog.Logger) {
+	h := s.file.home
+	for _, suffix := range []string{snapshotSuffix, indexSuffix, logSuffix} {
+		path := offsetPath(h.path, s.base, suffix)
+		if err := fsys.Remove(path); err != nil && !isNotExist(err) {
+			log.Warn("cannot remove an expired segment; the next start tries again", "file", path, "error", err)
+		}
+	}
+	s.file.doom()
+	s.doomIndex()
+}
+
+// doomIndex says that the index file goes or is replaced.
+func (s *segment) doomIndex() {
+	s.loadMu.Lock()
+	defer s.loadMu.Unlock()
+	if s.idx != nil {
+		s.idx.file.doom()
+	}
+}

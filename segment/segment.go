@@ -1,0 +1,53 @@
+package segment
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// segment is one .log file with its index. size, next, tail and idx are
+// guarded by Log.mu (the last segment changes; a closed one does not, apart
+// from a rebuilt index). The other fields belong to the owner.
+type segment struct {
+	base int64
+	file *File
+	size int64 // published bytes
+	next int64 // offset after the last record
+
+	idx  *indexFile   // blocks on disk; nil if none
+	tail []indexEntry // entries after those blocks
+
+	// What a closed segment's index header says, read when first needed.
+	known   atomic.Bool // the stats below are valid
+	loadMu  sync.Mutex  // one reader loads or rebuilds; also held to write the index file
+	maxTs   int64
+	firstTs int64
+
+	// Owner only, of the segment being written.
+	lastEntry int64 // position of the last indexed batch
+	entries   int64
+	createdMs int64 // when the first batch came, for batches without a time
+	jitterMs  int64
+	allocated int64 // preallocated up to here
+	pinned    bool  // file holds a reference because of unsynced bytes
+	onDisk    bool  // the .log file exists
+}
+
+func newSegment(h *home, base int64) *segment {
+	s := &segment{
+		base:    base,
+		file:    newFile(h, base, logSuffix),
+		next:    base,
+		maxTs:   noIndexTimestamp,
+		firstTs: noIndexTimestamp,
+	}
+	return s
+}
+
+func (s *segment) stats() stats {
+	return stats{size: s.size, next: s.next, maxTs: s.maxTs, firstTs: s.firstTs, lastEntry: s.lastEntry, entries: s.entries}
+}
+
+func (s *segment) setStats(v stats) {
+	s.maxTs, s.firstTs, s.lastEntry, s.entries = v.maxTs, v.firstTs, v.lastEntry, v.entries
+}

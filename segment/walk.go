@@ -1,0 +1,102 @@
+package segment
+
+import (
+	"errors"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"ringmain/record"
+)
+
+// walkWindow is how much a walk reads at once: several index intervals of
+// small batches, or one header of a large batch without much waste.
+const walkWindow = 16 << 10
+
+// walk reads batch headers of a .log file one after the other. A reference to
+// the file must be held. Walks are pooled.
+type walk struct {
+	file *File
+	size int64 // read nothing at or beyond
+	at   int64 // file position of buf[0]
+	n    int
+	buf  [walkWindow]byte
+}
+
+var walkPool = sync.Pool{New: func() any { return new(walk) }}
+
+func newWalk(f *File, size int64) *walk {
+	w := walkPool.Get().(*walk)
+	w.file, w.size, w.at, w.n = f, size, 0, 0
+	return w
+}
+
+func (w *walk) done() {
+	w.file = nil
+	walkPool.Put(w)
+}
+
+// errEnd: fewer bytes than a batch header are left.
+var errEnd = errors.New("end of segment")
+
+// header returns the header of the batch at pos, valid until the next call.
+// Its length field is checked against the end: a batch that would reach
+// beyond it is torn. A wrong one is ErrCorrupt.
+func (w *walk) header(pos int64) (record.Batch, error) {
+	if pos+record.HeaderSize > w.size {
+		return nil, errEnd
+	}
+	if pos < w.at || pos+record.HeaderSize > w.at+int64(w.n) {
+		n, err := w.file.ReadAt(w.buf[:min(walkWindow, w.size-pos)], pos)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		w.at, w.n = pos, n
+		if n < record.HeaderSize {
+			return nil, errEnd
+		}
+	}
+	h := record.Batch(w.buf[pos-w.at:][:record.HeaderSize])
+	size := int64(h.Size())
+	switch {
+	case size < record.HeaderSize:
+		return nil, corrupt(w.file.Path(), pos, "batch length of %d bytes", size)
+	case h.Magic() != 2:
+		return nil, corrupt(w.file.Path(), pos, "batch magic %d, want 2", h.Magic())
+	case h.LastOffsetDelta() < 0:
+		return nil, corrupt(w.file.Path(), pos, "last offset delta %d", h.LastOffsetDelta())
+	case h.BaseOffset() < w.file.base:
+		return nil, corrupt(w.file.Path(), pos, "base offset %d in the segment of %d", h.BaseOffset(), w.file.base)
+	case pos+size > w.size:
+		return nil, corrupt(w.file.Path(), pos, "batch of %d bytes with %d left", size, w.size-pos)
+	}
+	return h, nil
+}
+
+// checksum verifies the batch at pos, whose header is h, piece by piece: a
+// batch may be larger than any buffer we want to hold.
+func (w *walk) checksum(pos int64, h record.Batch) error {
+	const crcFrom = 21 // attributes; what lies before is outside the CRC
+	want, size := h.CRC(), int64(h.Size())
+	sum := uint32(0)
+	for at := int64(crcFrom); at < size; {
+		n := min(size-at, w.at+int64(w.n)-(pos+at))
+		if n <= 0 {
+			k, err := w.file.ReadAt(w.buf[:min(walkWindow, w.size-pos-at)], pos+at)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+			if k == 0 {
+				return corrupt(w.file.Path(), pos, "batch ends early")
+			}
+			w.at, w.n = pos+at, k
+			continue
+		}
+		sum = crc32.Update(sum, castagnoli, w.buf[pos+at-w.at:][:n])
+		at += n
+	}
+	if sum != want {
+		return corrupt(w.file.Path(), pos, "checksum is %#08x, the batch says %#08x", sum, want)
+	}
+	return nil
+}
