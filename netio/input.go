@@ -127,18 +127,18 @@ func (c *Conn) newPartial(need, have int) *Frame {
 
 // newBuffer returns an empty frame with room for at least have of need bytes.
 func (c *Conn) newBuffer(need, have int) *Frame {
-	claims := &c.srv.claims
 	lent := 0
 	if missing := need - have; missing > 0 {
 		// Doubling keeps the copying linear and the unused part below what has come.
 		lent = min(missing, max(have, maxClaim))
-		if claims.Load()+int64(lent) > allClaims {
-			lent = min(missing, max(have, firstBytes-have))
+		if c.srv.claims.Add(int64(lent)) > allClaims {
+			less := min(missing, max(have, firstBytes-have))
+			c.srv.claims.Add(int64(less - lent))
+			lent = less
 		}
 	}
 	f := newFrame(c, have+lent)
 	f.lent = lent
-	claims.Add(int64(lent))
 	return f
 }
 
@@ -185,7 +185,7 @@ func (c *Conn) readDirect() bool {
 		if f.have == len(f.store) {
 			f = c.grow(f, f.have+1)
 		}
-		n, err := unix.Read(c.fd, f.store[f.have:min(f.need, len(f.store))])
+		n, err := unix.Read(c.fd, f.store[f.have:min(f.need, len(f.store), f.have+budget)])
 		if err == unix.EINTR {
 			continue
 		}
