@@ -152,8 +152,8 @@ func (s *lz4Source) nextBlock() error {
 	return nil
 }
 
-// end reads what follows the last block. Bytes behind the frame are ignored, as
-// Kafka's clients do.
+// end reads what follows the last block. Java clients would ignore bytes behind
+// the frame, Go clients fail on them, so there may be none.
 func (s *lz4Source) end() error {
 	s.done = true
 	if s.flags&lz4ContentSize != 0 && s.total != s.size {
@@ -167,6 +167,9 @@ func (s *lz4Source) end() error {
 		if binary.LittleEndian.Uint32(sum) != s.sum.sum() {
 			return fmt.Errorf("%w: content checksum is wrong", errLZ4)
 		}
+	}
+	if len(s.in) > 0 {
+		return fmt.Errorf("%w: %d bytes behind the frame", errLZ4, len(s.in))
 	}
 	return nil
 }

@@ -75,26 +75,6 @@ func (w *walk) long(f *feed) (fault, error) {
 	return w.judge(delta, zigzagLong(td), key >= 0), nil
 }
 
-// judge is the end of a record for long; span has the same in its loop.
-func (w *walk) judge(delta int32, timestampDelta int64, hasKey bool) fault {
-	if delta != w.next && w.consecutive {
-		return badOffsetDelta
-	}
-	w.lastDelta = delta
-	ts := w.baseTimestamp + timestampDelta
-	if ts > w.maxTimestamp {
-		w.maxTimestamp, w.maxDelta = ts, delta
-		if w.stops && ts >= w.stopAt {
-			return found
-		}
-	}
-	if age := w.now - ts; age > w.before || -age > w.after || (w.needKey && !hasKey) {
-		w.refuse(w.next, ts, hasKey)
-	}
-	w.next++
-	return walked
-}
-
 // longRecord reads fields from a feed. The first failure stays: err for what
 // the decoder says, broken for fields that do not fit.
 type longRecord struct {

@@ -26,6 +26,7 @@ type Validator struct {
 	refused    []RecordError
 	refusals   int // all of them, of which refused has the first
 	badTime    bool
+	stamped    string                   // why every record is refused, see refuseStamp
 	refuseFunc func(int32, int64, bool) // refuse, bound once
 }
 
@@ -181,27 +182,50 @@ func (v *Validator) begin(b Batch, rules *Rules, nowMs int64) {
 		refuse:        v.refuseFunc,
 		maxTimestamp:  NoTimestamp,
 	}
-	switch {
-	case b.LogAppendTime():
-		v.walk.before = math.MinInt64 // refuse sees every record
-	case !rules.LogAppendTime:
+	if !rules.LogAppendTime {
 		v.walk.before, v.walk.after = rules.TimestampBeforeMaxMs, rules.TimestampAfterMaxMs
 	}
+	if v.stamped = v.refuseStamp(); v.stamped != "" {
+		v.walk.before = math.MinInt64 // refuse is called for every record
+	}
+}
+
+// refuseStamp says why a batch whose records all have the header's timestamp
+// (LogAppendTime) is refused. A topic with CreateTime takes it if that is a
+// timestamp within its limits, and stores it as CreateTime; so does Kafka.
+func (v *Validator) refuseStamp() string {
+	b, w := v.batch, &v.walk
+	if !b.LogAppendTime() {
+		return ""
+	}
+	ts := b.MaxTimestamp()
+	if v.rules.LogAppendTime || ts == NoTimestamp {
+		return "a producer may not set the timestamp type LogAppendTime"
+	}
+	if age := w.now - ts; age > w.before || -age > w.after {
+		return v.outOfRange(ts)
+	}
+	return ""
+}
+
+func (v *Validator) outOfRange(ts int64) string {
+	now, r := v.walk.now, v.rules
+	return fmt.Sprintf("timestamp %d is not within %d and %d", ts, now-r.TimestampBeforeMaxMs, now+r.TimestampAfterMaxMs)
 }
 
 // refuse notes a record that the walk found suspicious.
 func (v *Validator) refuse(index int32, ts int64, hasKey bool) {
 	var message string
-	switch now, r := v.walk.now, v.rules; {
-	case r.Compacted && !hasKey:
+	switch {
+	case v.rules.Compacted && !hasKey:
 		message = "a compacted topic takes no record without a key"
-	case v.batch.LogAppendTime():
-		message = "a producer may not set the timestamp type LogAppendTime"
+	case v.stamped != "":
+		message = v.stamped
 		v.badTime = true
 	case ts == NoTimestamp:
 		return
 	default:
-		message = fmt.Sprintf("timestamp %d is not within %d and %d", ts, now-r.TimestampBeforeMaxMs, now+r.TimestampAfterMaxMs)
+		message = v.outOfRange(ts)
 		v.badTime = true
 	}
 	v.refusals++

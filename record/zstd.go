@@ -32,9 +32,12 @@ type zstdSource struct {
 }
 
 func (s *zstdSource) reset(src []byte) error {
-	window, err := firstWindow(src)
+	window, single, err := firstWindow(src)
 	if err != nil {
 		return err
+	}
+	if single && window > zstdWhole {
+		return fmt.Errorf("zstd: %w: %d bytes in one segment", errLimit, window)
 	}
 	if s.big = window > zstdWindow; s.big {
 		return s.decodeWhole(src)
@@ -51,27 +54,28 @@ func (s *zstdSource) reset(src []byte) error {
 	return s.stream.Reset(&s.in)
 }
 
-// firstWindow is the window in bytes that the first frame with content needs.
-func firstWindow(src []byte) (uint64, error) {
+// firstWindow is the window in bytes that the first frame with content needs;
+// single if that is its whole content.
+func firstWindow(src []byte) (window uint64, single bool, err error) {
 	var h zstd.Header
 	for len(src) > 0 {
 		rest, err := h.DecodeAndStrip(src)
 		if err != nil {
-			return 0, fmt.Errorf("zstd: %w", err)
+			return 0, false, fmt.Errorf("zstd: %w", err)
 		}
 		if h.Skippable {
 			if uint64(h.SkippableSize) > uint64(len(rest)) {
-				return 0, errors.New("zstd: skippable frame is cut")
+				return 0, false, errors.New("zstd: skippable frame is cut")
 			}
 			src = rest[h.SkippableSize:]
 			continue
 		}
 		if h.SingleSegment {
-			return h.FrameContentSize, nil
+			return h.FrameContentSize, true, nil
 		}
-		return h.WindowSize, nil
+		return h.WindowSize, false, nil
 	}
-	return 0, nil
+	return 0, false, nil
 }
 
 func (s *zstdSource) decodeWhole(src []byte) error {
