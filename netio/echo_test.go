@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -157,9 +156,7 @@ func wantEnd(t testing.TB, c net.Conn) {
 
 // closes collects the reasons connections were closed for.
 type closes struct {
-	mu      sync.Mutex
-	reasons []error
-	each    chan error
+	each chan error
 }
 
 func newCloses() *closes { return &closes{each: make(chan error, 1<<16)} }

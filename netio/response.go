@@ -38,9 +38,10 @@ type part struct {
 	file   FileRange
 }
 
-// maxKeptBuf is the largest Buf that goes back to the pool with its response, so
-// that one huge answer does not stay allocated behind many small ones.
-const maxKeptBuf = 64 << 10
+// maxKeptBuf is the largest Buf that goes back to the pool with its response. A
+// response counts with the whole of its Buf as bytes in flight, so small answers
+// must not inherit large ones'.
+const maxKeptBuf = 4 << 10
 
 var responses = sync.Pool{New: func() any { return new(Response) }}
 
