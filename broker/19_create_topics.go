@@ -148,6 +148,9 @@ func (a *admin) createdTopic(img *metadata.Image, s topicSpec, t plannedTopic) k
 	for _, e := range byName(a.configs.layers(img, a.cfg.NodeID).DescribeTopic(s.configs)) {
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
 		c.Name, c.Value, c.ReadOnly, c.Source, c.IsSensitive = e.Name, textOrNull(e.Value, e.Null), e.ReadOnly, int8(e.Source), e.Sensitive
+		if asWritten, set := s.configs[e.Name]; set {
+			c.Value = &asWritten // here Kafka gives back what it got; DescribeConfigs shows the parsed value
+		}
 		out.Configs = append(out.Configs, c)
 	}
 	return out

@@ -252,6 +252,16 @@ func TestCreateTopicsRace(t *testing.T) {
 	}
 }
 
+func TestCreateTopicsGivesConfigsBackAsWritten(t *testing.T) {
+	a, _, _ := newAdmin(t)
+	out := serve[*kmsg.CreateTopicsResponse](t, a, 7, createRequest(wantTopic("t", 1, 1, "cleanup.policy", "delete, compact"))).Topics[0]
+	for _, c := range out.Configs {
+		if c.Name == "cleanup.policy" && *c.Value != "delete, compact" {
+			t.Errorf("cleanup.policy is %q", *c.Value)
+		}
+	}
+}
+
 func TestCreateTopicsTakesKeysThatKafkaRemoved(t *testing.T) {
 	a, meta, _ := newAdmin(t)
 	out := serve[*kmsg.CreateTopicsResponse](t, a, 7, createRequest(wantTopic("t", 1, 1, "message.format.version", "2.0"))).Topics[0]

@@ -113,7 +113,7 @@ func TestIncrementalAlterConfigsResources(t *testing.T) {
 	}{
 		{nil, []int16{}},
 		{[]kmsg.IncrementalAlterConfigsRequestResource{edited(2, "x", one), edited(2, "x", one), edited(2, "y", one)}, []int16{42, 42, 0}},
-		{[]kmsg.IncrementalAlterConfigsRequestResource{edited(2, "nope", one), edited(2, "", one), edited(2, "x", one)}, []int16{3, 42, 0}},
+		{[]kmsg.IncrementalAlterConfigsRequestResource{edited(2, "nope", one), edited(2, "a!", one), edited(2, "", one), edited(2, "x", one)}, []int16{3, 17, 42, 0}},
 		{[]kmsg.IncrementalAlterConfigsRequestResource{edited(5, "g"), edited(0, "g"), edited(8, "1"), edited(8, "1", one)}, []int16{42, 42, 42, 42}},
 		{[]kmsg.IncrementalAlterConfigsRequestResource{edited(8, "1", one)}, []int16{40}},
 		{[]kmsg.IncrementalAlterConfigsRequestResource{edited(8, "2", one), edited(8, "", one)}, []int16{42, 42}},

@@ -122,6 +122,9 @@ func (a *admin) checkResource(c *configChange) *refusal {
 // planConfig gives what a resource shall be set to after a change.
 func (a *admin) planConfig(img *metadata.Image, c *configChange) (map[string]string, *refusal) {
 	if c.kind == kmsg.ConfigResourceTypeTopic && img.Topic(c.name) == nil {
+		if bad := checkTopicName(c.name); bad != nil {
+			return nil, bad
+		}
 		return nil, refuse(kerr.UnknownTopicOrPartition, "there is no topic %q", c.name)
 	}
 	layers := a.configs.layers(img, a.cfg.NodeID)
