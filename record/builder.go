@@ -86,8 +86,9 @@ func (b *Builder) Size() int { return len(b.records) }
 // caller's mistake and panics.
 func (b *Builder) Build() Batch {
 	out := &room{b: make([]byte, HeaderSize, HeaderSize+len(b.records)), limit: 1<<31 - 1}
-	sink, err := newSink(out, b.Codec, b.Level)
+	sink, err := newSink(b.Codec, b.Level)
 	if err == nil {
+		sink.Reset(out)
 		_, err = sink.Write(b.records)
 	}
 	if err == nil {

@@ -34,14 +34,13 @@ var errLimit = errors.New("decompression limit")
 // decoder has one of each decoder, made at its first use and then kept: they
 // are large to build. Owned by one goroutine.
 type decoder struct {
-	gzip     gzip.Reader
-	gzipIn   bytes.Reader
-	snappy   snappySource
-	lz4      lz4Source
-	zstd     zstdSource
-	feed     feed
-	feedBuf  []byte
-	gzipUsed bool
+	gzip    gzip.Reader
+	gzipIn  bytes.Reader
+	snappy  snappySource
+	lz4     lz4Source
+	zstd    zstdSource
+	feed    feed
+	feedBuf []byte
 }
 
 // decoders serves the readers of stored batches.
@@ -58,7 +57,6 @@ func (d *decoder) open(c Codec, src []byte) (*feed, error) {
 	switch c {
 	case Gzip:
 		d.gzipIn.Reset(src)
-		d.gzipUsed = true
 		err = d.gzip.Reset(&d.gzipIn)
 		if err != nil {
 			err = fmt.Errorf("gzip: %w", err)

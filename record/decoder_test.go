@@ -54,10 +54,11 @@ func zstdZeros(head []byte, n int, window byte) []byte {
 func compressed(t testing.TB, codec Codec, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := newSink(&out, codec, 1)
+	w, err := newSink(codec, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.Reset(&out)
 	if _, err := w.Write(data); err != nil {
 		t.Fatal(err)
 	}

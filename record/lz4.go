@@ -184,23 +184,34 @@ const (
 // it: no content size, no content checksum.
 type lz4Sink struct {
 	w     io.Writer
+	begun bool   // the header is written
 	in    []byte // the block being filled
 	out   []byte
 	level lz4.CompressionLevel // 0: the fast compressor
 	fast  lz4.Compressor
 }
 
-func newLZ4Sink(w io.Writer, level int) (*lz4Sink, error) {
-	s := &lz4Sink{w: w, in: make([]byte, 0, lz4Block), out: make([]byte, 4+lz4Block)}
+func newLZ4Sink(level int) *lz4Sink {
+	s := &lz4Sink{in: make([]byte, 0, lz4Block), out: make([]byte, 4+lz4Block)}
 	if level != 0 && level != lz4DefaultLevel {
 		// The library's levels go from 1 to 9 where Kafka's go to 17.
 		s.level = lz4.CompressionLevel(1 << (8 + min(max(level, 1), 9)))
 	}
+	return s
+}
+
+func (s *lz4Sink) Reset(w io.Writer) { s.w, s.begun, s.in = w, false, s.in[:0] }
+
+func (s *lz4Sink) begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
 	head := [7]byte{0, 0, 0, 0, lz4Version | lz4Independent, lz4BlockBD}
 	binary.LittleEndian.PutUint32(head[:], lz4Magic)
 	head[6] = byte(xxh32Sum(head[4:6]) >> 8)
-	_, err := w.Write(head[:])
-	return s, err
+	_, err := s.w.Write(head[:])
+	return err
 }
 
 func (s *lz4Sink) Write(p []byte) (int, error) {
@@ -219,8 +230,8 @@ func (s *lz4Sink) Write(p []byte) (int, error) {
 }
 
 func (s *lz4Sink) flush() error {
-	if len(s.in) == 0 {
-		return nil
+	if err := s.begin(); err != nil || len(s.in) == 0 {
+		return err
 	}
 	// A block that does not shrink is stored, so the output never needs more.
 	dst := s.out[4:]

@@ -170,19 +170,29 @@ func snappyLen(block []byte) (int, error) {
 
 // snappySink writes the framing of the Java library.
 type snappySink struct {
-	w   io.Writer
-	in  []byte
-	out []byte
+	w     io.Writer
+	begun bool // the header is written
+	in    []byte
+	out   []byte
 }
 
-func newSnappySink(w io.Writer) (*snappySink, error) {
-	s := &snappySink{w: w, in: make([]byte, 0, xerialBlock), out: make([]byte, 4+snappy.MaxEncodedLen(xerialBlock))}
+func newSnappySink() *snappySink {
+	return &snappySink{in: make([]byte, 0, xerialBlock), out: make([]byte, 4+snappy.MaxEncodedLen(xerialBlock))}
+}
+
+func (s *snappySink) Reset(w io.Writer) { s.w, s.begun, s.in = w, false, s.in[:0] }
+
+func (s *snappySink) begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
 	head := make([]byte, 0, xerialHeader)
 	head = append(head, xerialMagic...)
 	head = binary.BigEndian.AppendUint32(head, xerialVersion)
 	head = binary.BigEndian.AppendUint32(head, xerialVersion)
-	_, err := w.Write(head)
-	return s, err
+	_, err := s.w.Write(head)
+	return err
 }
 
 func (s *snappySink) Write(p []byte) (int, error) {
@@ -201,8 +211,8 @@ func (s *snappySink) Write(p []byte) (int, error) {
 }
 
 func (s *snappySink) flush() error {
-	if len(s.in) == 0 {
-		return nil
+	if err := s.begin(); err != nil || len(s.in) == 0 {
+		return err
 	}
 	enc := snappy.Encode(s.out[4:], s.in)
 	binary.BigEndian.PutUint32(s.out, uint32(len(enc)))

@@ -3,7 +3,6 @@ package record
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 )
 
@@ -19,6 +18,7 @@ type Result struct {
 type Validator struct {
 	walk walk
 	dec  decoder
+	enc  encoder
 
 	// What refuse needs of the batch under way.
 	rules      *Rules
@@ -263,30 +263,31 @@ func (v *Validator) verdict(f fault, filled bool) error {
 // depends on the codec.
 func (v *Validator) recode(b Batch, source, target Codec) (Batch, error) {
 	var out *room
-	var sink io.WriteCloser
+	var enc sink
 	if target != source {
 		limit := max(int(v.rules.MaxMessageBytes), HeaderSize)
 		out = &room{b: make([]byte, HeaderSize, max(HeaderSize, min(limit, len(b)+len(b)/4))), limit: limit}
 		copy(out.b, b[:HeaderSize])
 		var err error
-		if sink, err = newSink(out, target, v.rules.CompressionLevel); err != nil {
+		if enc, err = v.enc.open(out, target, v.rules.CompressionLevel); err != nil {
 			return nil, fmt.Errorf("compress to %s: %w", target, err)
 		}
+		defer enc.Reset(nil) // lets go of out
 	}
 	if source == None {
 		n, f := v.walk.span(b[HeaderSize:])
 		if err := v.verdict(f, n == len(b)-HeaderSize); err != nil {
 			return nil, err
 		}
-		sink.Write(b[HeaderSize:]) // room takes or drops everything
+		enc.Write(b[HeaderSize:]) // room takes or drops everything
 	} else {
 		defer v.dec.close()
 		f, err := v.dec.open(source, b[HeaderSize:])
 		if err != nil {
 			return nil, decodeError(source, err)
 		}
-		if sink != nil {
-			f.tee = sink
+		if enc != nil {
+			f.tee = enc
 		}
 		fl, err := v.walk.stream(f)
 		if err != nil {
@@ -296,10 +297,10 @@ func (v *Validator) recode(b Batch, source, target Codec) (Batch, error) {
 			return nil, err
 		}
 	}
-	if sink == nil {
+	if enc == nil {
 		return b, nil
 	}
-	if err := sink.Close(); err != nil {
+	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("compress to %s: %w", target, err)
 	}
 	if out.full {

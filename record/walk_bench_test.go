@@ -69,3 +69,20 @@ func BenchmarkChecksum(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkRecode(b *testing.B) {
+	for target := None; target <= Zstd; target++ {
+		b.Run("gzip to "+target.String(), func(b *testing.B) {
+			batch := benchBatch(64<<10, 100, Gzip)
+			rules := *openRules
+			rules.CompressionProducer, rules.Compression = false, target
+			var v Validator
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := v.Validate(batch, &rules, 1_700_000_000_000, 9); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
