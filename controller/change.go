@@ -229,9 +229,10 @@ func (c *Controller) refusal(err error) error {
 	if f := c.fault.check(); f != nil {
 		return f
 	}
+	if failure := c.logs.lastFailure(); failure != nil {
+		return failure // it is why this node does not lead
+	}
 	switch {
-	case errors.Is(err, ErrStorage), errors.Is(err, ErrTooLarge):
-		return err
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return ErrNotLeader
 	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrRaftShutdown), errors.Is(err, raft.ErrAbortedByRestore):

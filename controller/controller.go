@@ -98,6 +98,11 @@ func (c *Controller) open() (err error) {
 	if c.lock, err = fsys.Lock(filepath.Join(dir, lockName)); err != nil {
 		return err
 	}
+	for _, name := range found.leftovers {
+		if err := fsys.Remove(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
 	if fresh {
 		if err := format(&c.cfg, found); err != nil {
 			return err
@@ -105,11 +110,6 @@ func (c *Controller) open() (err error) {
 	}
 	if c.state, err = openStateStore(fsys, dir, c.fault); err != nil {
 		return err
-	}
-	for _, name := range found.leftovers {
-		if err := fsys.Remove(filepath.Join(dir, name)); err != nil {
-			return err
-		}
 	}
 	return c.openLog()
 }
@@ -152,7 +152,7 @@ func (c *Controller) openLog() (err error) {
 			t.lastIndex, q.tail.lastIndex, q.tail.size, segmentName(q.tail.segment))
 	}
 	c.lastCommand = v.lastCommand
-	c.fsm = newImageFSM(img, uint64(img.Offset()), c.log, c.fault)
+	c.fsm = newImageFSM(img, uint64(img.Offset()), c.logs.applied, c.log, c.fault)
 	return nil
 }
 
@@ -261,6 +261,11 @@ func (c *Controller) lead(ctx context.Context) error {
 		if err := c.logs.Reserve(0); err != nil { // it would lead, fail to write that down, and stop leading
 			return err
 		}
+		c.logs.forgetFailure()
+		select { // what changed before is no answer to this attempt
+		case <-c.raft.LeaderCh():
+		default:
+		}
 		if err := c.trans.standForElection(ctx, serverID(c.cfg.NodeID)); err != nil {
 			return err
 		}
@@ -273,6 +278,9 @@ func (c *Controller) lead(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if err := errors.Join(c.fault.check(), c.logs.lastFailure()); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -282,7 +290,11 @@ func (c *Controller) catchUp(ctx context.Context) error {
 	if c.singleVoter() {
 		ctx, cancel := context.WithTimeout(ctx, leadTimeout)
 		defer cancel()
-		return c.fsm.wait(ctx, c.lastCommand)
+		err := c.fsm.wait(ctx, c.lastCommand)
+		if failure := c.logs.lastFailure(); err != nil && failure != nil {
+			return failure
+		}
+		return err
 	}
 	// Among several, what is committed is known when a leader has committed an
 	// entry of its own term.

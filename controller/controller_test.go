@@ -315,6 +315,7 @@ func TestCheckpointsShortenTheLog(t *testing.T) {
 	c := open(t, cfg)
 	for n := range 200 {
 		mustCreate(t, c, fmt.Sprint("t", n))
+		waitForCheckpoint(c)
 	}
 	names := c.Image().TopicNames()
 	epoch := c.Image().FeaturesEpoch()
@@ -342,6 +343,7 @@ func TestLogFilesAreDeletedAfterCheckpoints(t *testing.T) {
 	c := open(t, cfg)
 	value := strings.Repeat("v", 8000)
 	for n := range 1500 { // some 12 MB
+		waitForCheckpoint(c)
 		_, err := c.Change(context.Background(), func(*metadata.Image) ([]metadata.Record, error) {
 			return []metadata.Record{metadata.ConfigRecord{Kind: metadata.BrokerResource, Key: fmt.Sprint(n % 3), Value: &value}}, nil
 		})

@@ -22,8 +22,9 @@ type imageFSM struct {
 	fault *fault
 	image atomic.Pointer[metadata.Image]
 
-	mu       sync.Mutex // publication: image, waiters and watchers change together
-	applied  uint64     // index of the last entry that was applied
+	mu       sync.Mutex         // publication: image, waiters and watchers change together
+	applied  uint64             // index of the last entry that was applied
+	release  func(index uint64) // tells the log that an entry was applied
 	waiting  chan struct{}
 	watchers []*watcher
 	closed   bool
@@ -32,8 +33,8 @@ type imageFSM struct {
 var _ raft.FSM = (*imageFSM)(nil)
 
 // newImageFSM starts with the image of a checkpoint.
-func newImageFSM(img *metadata.Image, index uint64, log *slog.Logger, f *fault) *imageFSM {
-	m := &imageFSM{log: log, fault: f, applied: index}
+func newImageFSM(img *metadata.Image, index uint64, release func(uint64), log *slog.Logger, f *fault) *imageFSM {
+	m := &imageFSM{log: log, fault: f, applied: index, release: release}
 	m.image.Store(img)
 	return m
 }
@@ -65,6 +66,7 @@ func (m *imageFSM) publish(img *metadata.Image, delta *metadata.Delta, index uin
 	defer m.mu.Unlock()
 	m.image.Store(img)
 	m.applied = index
+	m.release(index)
 	if m.waiting != nil {
 		close(m.waiting)
 		m.waiting = nil

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,6 +40,12 @@ type logStore struct {
 	segments []*logSegment
 	first    uint64 // 0 when empty
 	bytes    int64  // appended since the store was opened
+	failure  error  // of the last append, nil when it succeeded
+
+	// unapplied holds the last entries, those that the state machine has not
+	// applied yet (with what lies between). raft reads them back to apply them,
+	// and panics when that fails.
+	unapplied []raft.Log
 }
 
 var (
@@ -71,6 +78,13 @@ func openLogStore(fsys vfs.FS, dir string, log *slog.Logger, f *fault, mode open
 		}
 	}
 	slices.Sort(firsts)
+	seen := visit
+	visit = func(path string, at int64, l *raft.Log) error {
+		if l.Index > mode.covered {
+			s.unapplied = append(s.unapplied, copyLog(l))
+		}
+		return seen(path, at, l)
+	}
 	for n, first := range firsts {
 		if err := s.openNext(first, n == len(firsts)-1, mode, visit); err != nil {
 			s.close()
@@ -165,6 +179,10 @@ func (s *logStore) GetLog(index uint64, l *raft.Log) error {
 	if s.first == 0 || index < s.first || index > s.lastLocked() {
 		return raft.ErrLogNotFound
 	}
+	if n := len(s.unapplied); n > 0 && index >= s.unapplied[0].Index {
+		*l = s.unapplied[index-s.unapplied[0].Index]
+		return nil
+	}
 	i, found := slices.BinarySearchFunc(s.segments, index, func(seg *logSegment, index uint64) int {
 		switch {
 		case index < seg.first:
@@ -189,6 +207,52 @@ func (s *logStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{
 func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	err := s.store(logs)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure = err; err == nil {
+		for _, l := range logs {
+			s.unapplied = append(s.unapplied, *l)
+		}
+	}
+	return err
+}
+
+// applied lets go of entries that the state machine has applied.
+func (s *logStore) applied(index uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for n < len(s.unapplied) && s.unapplied[n].Index <= index {
+		s.unapplied[n] = raft.Log{}
+		n++
+	}
+	if s.unapplied = s.unapplied[n:]; len(s.unapplied) == 0 {
+		s.unapplied = nil
+	}
+}
+
+// copyLog copies an entry whose slices belong to a buffer.
+func copyLog(l *raft.Log) raft.Log {
+	c := *l
+	c.Data, c.Extensions = bytes.Clone(l.Data), bytes.Clone(l.Extensions)
+	return c
+}
+
+// lastFailure returns why the last append failed, nil when it did not.
+func (s *logStore) lastFailure() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.failure
+}
+
+func (s *logStore) forgetFailure() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = nil
+}
+
+func (s *logStore) store(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
@@ -308,9 +372,12 @@ func (s *logStore) DeleteRange(from, to uint64) error {
 	if err := s.fault.check(); err != nil {
 		return err
 	}
-	s.mu.RLock()
+	s.mu.Lock()
 	first, last := s.first, s.lastLocked()
-	s.mu.RUnlock()
+	if to >= last { // from the back
+		s.unapplied = slices.DeleteFunc(s.unapplied, func(l raft.Log) bool { return l.Index >= from })
+	}
+	s.mu.Unlock()
 	switch {
 	case first == 0 || to < first || from > last || from > to:
 		return nil
@@ -409,6 +476,6 @@ func (s *logStore) close() error {
 	for _, seg := range s.segments {
 		errs = append(errs, seg.file.Close())
 	}
-	s.segments, s.first = nil, 0
+	s.segments, s.first, s.unapplied = nil, 0, nil
 	return errors.Join(errs...)
 }
