@@ -201,6 +201,24 @@ func (c *Controller) commit(r *round) (index int64, err error) {
 	if len(r.data) == 0 {
 		return 0, nil
 	}
+	// A single voter gives up leading right after it has reported that an entry
+	// could not be stored. A round that comes in between is turned away without
+	// having been looked at, and may be tried again: nobody else can have changed
+	// what it was based on.
+	const attempts = 3
+	for n := 1; ; n++ {
+		index, err = c.store(r)
+		if !errors.Is(err, raft.ErrNotLeader) || n == attempts || !c.singleVoter() {
+			break
+		}
+		if r.term, err = c.ready(); err != nil {
+			return 0, err
+		}
+	}
+	return index, c.refusal(err)
+}
+
+func (c *Controller) store(r *round) (index int64, err error) {
 	if err := c.logs.Reserve(len(r.data)); err != nil {
 		return 0, err
 	}
@@ -215,10 +233,10 @@ func (c *Controller) commit(r *round) (index int64, err error) {
 	case <-c.fault.hit: // raft is being ended, and may not answer any more
 		return 0, c.fault.check()
 	}
-	if err != nil {
-		return 0, c.refusal(err)
+	if err == nil {
+		err, _ = f.Response().(error)
 	}
-	if err, _ := f.Response().(error); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	return int64(f.Index()), nil
@@ -226,6 +244,9 @@ func (c *Controller) commit(r *round) (index int64, err error) {
 
 // refusal turns raft's error into ours.
 func (c *Controller) refusal(err error) error {
+	if err == nil {
+		return nil
+	}
 	if f := c.fault.check(); f != nil {
 		return f
 	}
@@ -233,12 +254,12 @@ func (c *Controller) refusal(err error) error {
 		return failure // it is why this node does not lead
 	}
 	switch {
+	case errors.Is(err, ErrStorage), errors.Is(err, ErrNotLeader):
+		return err
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return ErrNotLeader
-	case errors.Is(err, raft.ErrLeadershipLost), errors.Is(err, raft.ErrRaftShutdown), errors.Is(err, raft.ErrAbortedByRestore):
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
-	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err) // leadership lost, or raft ended, while it was on its way
 }
 
 // ready makes sure that this node leads, and that its image includes all that is

@@ -290,7 +290,7 @@ func (c *Controller) catchUp(ctx context.Context) error {
 	if c.singleVoter() {
 		ctx, cancel := context.WithTimeout(ctx, leadTimeout)
 		defer cancel()
-		err := c.fsm.wait(ctx, c.lastCommand)
+		err := c.fsm.wait(ctx, c.lastCommand, c.logs.failed)
 		if failure := c.logs.lastFailure(); err != nil && failure != nil {
 			return failure
 		}

@@ -76,8 +76,9 @@ func (m *imageFSM) publish(img *metadata.Image, delta *metadata.Delta, index uin
 	}
 }
 
-// wait returns when the entry with this index has been applied.
-func (m *imageFSM) wait(ctx context.Context, index uint64) error {
+// wait returns nil when the entry with this index has been applied, and an error
+// when ctx ends, storage fails for good, or something comes from giveUp.
+func (m *imageFSM) wait(ctx context.Context, index uint64, giveUp <-chan struct{}) error {
 	for {
 		m.mu.Lock()
 		if m.applied >= index {
@@ -93,6 +94,8 @@ func (m *imageFSM) wait(ctx context.Context, index uint64) error {
 		case <-changed:
 		case <-m.fault.hit:
 			return m.fault.check()
+		case <-giveUp:
+			return fmt.Errorf("entry %d was not applied", index)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -33,6 +33,8 @@ type logStore struct {
 	// front: those of the older checkpoint's.
 	keepAfter func() uint64
 
+	failed chan struct{} // capacity 1: an append failed
+
 	writing sync.Mutex
 	buf     []byte
 
@@ -66,7 +68,7 @@ type openMode struct {
 
 // openLogStore verifies every file. visit sees every entry in order.
 func openLogStore(fsys vfs.FS, dir string, log *slog.Logger, f *fault, mode openMode, visit entryVisitor) (*logStore, error) {
-	s := &logStore{fs: fsys, dir: dir, log: log, fault: f, keepAfter: func() uint64 { return 1<<64 - 1 }}
+	s := &logStore{fs: fsys, dir: dir, log: log, fault: f, failed: make(chan struct{}, 1), keepAfter: func() uint64 { return 1<<64 - 1 }}
 	names, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -210,12 +212,17 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	err := s.store(logs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failure = err; err == nil {
-		for _, l := range logs {
-			s.unapplied = append(s.unapplied, *l)
+	if s.failure = err; err != nil {
+		select {
+		case s.failed <- struct{}{}:
+		default:
 		}
+		return err
 	}
-	return err
+	for _, l := range logs {
+		s.unapplied = append(s.unapplied, *l)
+	}
+	return nil
 }
 
 // applied lets go of entries that the state machine has applied.
@@ -250,6 +257,10 @@ func (s *logStore) forgetFailure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failure = nil
+	select {
+	case <-s.failed:
+	default:
+	}
 }
 
 func (s *logStore) store(logs []*raft.Log) error {
@@ -374,9 +385,9 @@ func (s *logStore) DeleteRange(from, to uint64) error {
 	}
 	s.mu.Lock()
 	first, last := s.first, s.lastLocked()
-	if to >= last { // from the back
-		s.unapplied = slices.DeleteFunc(s.unapplied, func(l raft.Log) bool { return l.Index >= from })
-	}
+	s.unapplied = slices.DeleteFunc(s.unapplied, func(l raft.Log) bool {
+		return from <= first && l.Index <= to || to >= last && l.Index >= from
+	})
 	s.mu.Unlock()
 	switch {
 	case first == 0 || to < first || from > last || from > to:
