@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"ringmain/internal/vfs"
@@ -184,12 +185,9 @@ func (l *Log) openForWrite(seg *segment, end int64) error {
 // markDirty notes a segment whose bytes no sync covers. A segment is in dirty
 // at most once.
 func (l *Log) markDirty(seg *segment) {
-	for _, s := range l.dirty {
-		if s == seg {
-			return
-		}
+	if !slices.Contains(l.dirty, seg) {
+		l.dirty = append(l.dirty, seg)
 	}
-	l.dirty = append(l.dirty, seg)
 }
 
 // createFile makes the file, and the directory with it when the partition is
@@ -242,7 +240,7 @@ func (l *Log) abandon(cause error) error {
 	again := transient(cause)
 	for i := range l.staged {
 		seg := l.staged[i].seg
-		if again && seg.onDisk && (i == 0 || l.staged[i-1].seg != seg) && !l.isCreated(seg) {
+		if again && seg.onDisk && (i == 0 || l.staged[i-1].seg != seg) && !slices.Contains(l.created, seg) {
 			if err := seg.file.f.Truncate(seg.size); err != nil {
 				again, cause = false, errors.Join(cause, err)
 			}
@@ -262,15 +260,6 @@ func (l *Log) abandon(cause error) error {
 	return fmt.Errorf("%w: %s: %w", ErrNoSpace, l.tp, cause)
 }
 
-func (l *Log) isCreated(seg *segment) bool {
-	for _, s := range l.created {
-		if s == seg {
-			return true
-		}
-	}
-	return false
-}
-
 // dropCreated removes a segment that was never published.
 func (l *Log) dropCreated(seg *segment) {
 	if !seg.onDisk {
@@ -279,17 +268,14 @@ func (l *Log) dropCreated(seg *segment) {
 	if err := l.home.fs.Remove(seg.file.Path()); err != nil {
 		l.log.Warn("cannot remove a segment whose first write failed; recovery will cut it", "file", seg.file.Path(), "error", err)
 	}
-	for i, s := range l.dirty {
-		if s == seg {
-			l.dirty = append(l.dirty[:i], l.dirty[i+1:]...)
-			break
-		}
+	if i := slices.Index(l.dirty, seg); i >= 0 {
+		l.dirty = slices.Delete(l.dirty, i, i+1)
 	}
 	if seg.pinned {
 		seg.pinned = false
-		seg.file.gone.Store(true)
 		seg.file.Release()
 	}
+	seg.file.doom()
 }
 
 // commit publishes what was written.

@@ -25,11 +25,7 @@ func (l *Log) BeginSync(dst []*File) (files []*File, upTo int64) {
 	}
 	l.inflight, l.dirty = l.dirty, l.inflight[:0]
 	l.inflightBytes, l.unsynced = l.unsynced, 0
-	w := l.active()
-	l.inflightPoint = point{offset: l.end.Load(), segBase: w.base, pos: w.size, epoch: l.epochs.latest()}
-	if len(l.producers.byID) == 0 {
-		l.inflightPoint.flags = pointNoProducers
-	}
+	l.inflightPoint = l.pointNow()
 	return dst, l.inflightPoint.offset
 }
 
@@ -47,12 +43,26 @@ func (l *Log) EndSync(upTo int64, err error) {
 		l.fail(err)
 		return
 	}
+	l.raisePoint(l.inflightPoint)
+}
+
+// pointNow is the recovery point if everything published were synced.
+func (l *Log) pointNow() point {
+	w := l.active()
+	p := point{offset: l.end.Load(), segBase: w.base, pos: w.size, epoch: l.epochs.latest()}
+	if len(l.producers.byID) == 0 {
+		p.flags = pointNoProducers
+	}
+	return p
+}
+
+func (l *Log) raisePoint(p point) {
 	l.mu.Lock()
-	if upTo >= l.point.offset {
-		l.point = l.inflightPoint
+	if p.offset >= l.point.offset {
+		l.point = p
 	}
 	l.mu.Unlock()
-	l.synced.Store(max(l.synced.Load(), upTo))
+	l.synced.Store(max(l.synced.Load(), p.offset))
 }
 
 // UnsyncedBytes is what a sync begun now would cover, in bytes. Owner.

@@ -52,6 +52,15 @@ func (h epochHistory) truncated(end int64) epochHistory {
 	return slices.Clone(h[:i])
 }
 
+// within is truncated for a log from start to end: an epoch that begins at the
+// end stays if nothing is left before it (the log was emptied).
+func (h epochHistory) within(start, end int64) epochHistory {
+	if start >= end {
+		end++
+	}
+	return h.truncated(end)
+}
+
 func (h epochHistory) latest() int32 {
 	if len(h) == 0 {
 		return model.NoEpoch
@@ -73,7 +82,7 @@ func (h epochHistory) at(offset int64) int32 {
 // A request above all known epochs, or with none known, gives -1 and -1. One
 // below all known gives the requested epoch and the first known start.
 func (h epochHistory) end(epoch int32, logEnd int64) (int32, int64) {
-	if epoch < 0 || len(h) == 0 || epoch > h.latest() {
+	if epoch == model.NoEpoch || len(h) == 0 || epoch > h.latest() {
 		return model.NoEpoch, -1
 	}
 	if epoch == h.latest() {

@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 )
@@ -98,6 +99,20 @@ func (p *pwritevIO) Close() error {
 	return nil
 }
 
+// syncMetadata makes the content of a new partition's partition.metadata
+// durable: what says whose records these are must not be lost before them.
+func syncMetadata(h *home) error {
+	f, err := h.fs.OpenFile(filepath.Join(h.path, metadataName), os.O_RDWR)
+	if isNotExist(err) {
+		return nil // moved aside meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.SyncData()
+}
+
 // syncInTurn syncs one file after the other.
 func syncInTurn(files []*File) []error {
 	errs := syncNames(files)
@@ -152,9 +167,8 @@ func syncNames(files []*File) []error {
 			continue
 		}
 		var err error
-		newHome := f.home.fresh.Load()
-		if newHome {
-			err = syncDir(f, filepath.Dir(f.home.path))
+		if f.home.fresh.Load() {
+			err = errors.Join(syncMetadata(f.home), syncDir(f, f.home.root))
 		}
 		if err = errors.Join(err, syncDir(f, f.home.path)); err != nil {
 			errs = setErr(errs, len(files), i, err)

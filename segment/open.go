@@ -62,6 +62,9 @@ func (l *Log) list() (onDisk, error) {
 		path := filepath.Join(l.home.path, e.Name)
 		if base, ok := parseOffsetName(e.Name, logSuffix); ok {
 			st, err := l.home.fs.Stat(path)
+			if isNotExist(err) {
+				continue // an expired one that was just removed in the background
+			}
 			if err != nil {
 				return o, fmt.Errorf("read partition directory: %w", err)
 			}
@@ -160,9 +163,13 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep
 	return nil
 }
 
-// newestSnapshot loads the newest sound snapshot at or below offset.
-func (l *Log) newestSnapshot(offsets []int64, offset int64) (h snapshotHead, byID map[int64]*producer, ok bool) {
-	for _, o := range slices.Backward(offsets) {
+// newestSnapshot loads the newest sound snapshot between the first offset that
+// is still in the log and the given one. An older one is of no use: it lacks
+// the batches in between, and would have a producer's next one refused.
+// Damaged ones are removed.
+func (l *Log) newestSnapshot(first, offset int64) (h snapshotHead, byID map[int64]*producer, ok bool) {
+	for i := len(l.snapshots) - 1; i >= 0 && l.snapshots[i] >= first; i-- {
+		o := l.snapshots[i]
 		if o > offset {
 			continue
 		}
@@ -178,6 +185,8 @@ func (l *Log) newestSnapshot(offsets []int64, offset int64) (h snapshotHead, byI
 			return h, byID, true
 		}
 		l.log.Warn("producer snapshot is damaged and ignored", "file", path, "reason", err)
+		l.removeSnapshot(o)
+		l.snapshots = slices.Delete(slices.Clone(l.snapshots), i, i+1)
 	}
 	return h, nil, false
 }

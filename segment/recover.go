@@ -20,6 +20,7 @@ type recovery struct {
 	rp   point // where checking begins
 	segs []*segment
 	at   int   // the segment that holds rp
+	live int   // the first segment that does not lie wholly below the log start
 	end  int64 // offset after the last sound batch so far
 
 	epochs       epochHistory
@@ -39,17 +40,21 @@ func (l *Log) recover(o onDisk, rep *RecoveryReport) error {
 	if !known {
 		l.home.fresh.Store(true) // nothing says that its name was ever synced
 	}
-	r.dropExpired(logStart)
 	if len(r.o.bases) == 0 {
 		return r.empty(rp, known, logStart)
 	}
 	start := max(logStart, r.o.bases[0])
 	r.build(rp, known)
-	r.locate(rp, known)
-	if err := r.loadEpochs(rp, known); err != nil {
-		return err
+	for r.live+1 < len(r.segs) && r.segs[r.live+1].base <= start {
+		r.live++
 	}
-	if err := r.loadProducers(known && rp.offset == r.rp.offset); err != nil {
+	r.locate(rp, known)
+	if r.at < r.live { // what lies below the start is only waiting to be removed
+		r.at = r.live
+		s := r.segs[r.at]
+		r.rp = point{offset: s.base, segBase: s.base, epoch: rp.epoch}
+	}
+	if err := r.loadEpochs(rp, known, start); err != nil {
 		return err
 	}
 	if err := r.resumeIndex(); err != nil {
@@ -58,17 +63,10 @@ func (l *Log) recover(o onDisk, rep *RecoveryReport) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	return r.install(rp, known, start)
-}
-
-// dropExpired forgets segments wholly below the log start: a process that was
-// killed between raising the start and removing them.
-func (r *recovery) dropExpired(logStart int64) {
-	for len(r.o.bases) > 1 && r.o.bases[1] <= logStart {
-		s := newSegment(r.l.home, r.o.bases[0])
-		r.l.dir.reaper.removeSegment(s, 0)
-		r.o.bases, r.o.sizes = r.o.bases[1:], r.o.sizes[1:]
+	if err := r.loadProducers(known && rp.offset == r.rp.offset); err != nil {
+		return err
 	}
+	return r.install(rp, known, start)
 }
 
 // empty opens a log without a segment on disk: new, or emptied. The next
@@ -82,25 +80,22 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 			"directory", l.home.path, "lost_from", base, "lost_to", rp.offset)
 		base = rp.offset
 	}
+	l.snapshots = r.o.snapshots
 	if known && rp.flags&pointNoProducers == 0 {
-		if _, byID, ok := l.newestSnapshot(r.o.snapshots, base); ok {
+		if _, byID, ok := l.newestSnapshot(base, base); ok {
 			l.producers.byID = byID
 		}
 	}
-	l.snapshots = r.o.snapshots
 	if b, err := vfs.ReadFile(l.home.fs, filepath.Join(l.home.path, epochsName)); err == nil {
 		if topic, h, err := decodeEpochs(b); err == nil && topic == l.topic {
-			l.epochs = h.truncated(base)
+			l.epochs = h.within(base, base)
 		}
 	}
 	l.segs = []*segment{newSegment(l.home, base)}
 	l.segs[0].known.Store(true)
 	l.settle(base)
 	l.synced.Store(base)
-	l.point = point{offset: base, segBase: base, epoch: l.epochs.latest()}
-	if len(l.producers.byID) == 0 {
-		l.point.flags = pointNoProducers
-	}
+	l.point = l.pointNow()
 	l.savedPoint = l.point // nothing to say that is not known
 	if known {
 		l.savedPoint = rp
@@ -124,9 +119,13 @@ func (l *Log) settle(start int64) {
 	l.bytes.Store(total)
 }
 
-// build makes the segments. A recovery point at the beginning of a segment
-// that has no file yet (it was rolled to and never written) stands for an
-// empty one.
+// unwritten: the recovery point is the beginning of a segment that has no file
+// yet, rolled to and never written.
+func (r *recovery) unwritten(rp point, known bool) bool {
+	return known && rp.pos == 0 && rp.offset == rp.segBase && rp.segBase > r.o.bases[len(r.o.bases)-1]
+}
+
+// build makes the segments, an unwritten one included.
 func (r *recovery) build(rp point, known bool) {
 	for i, base := range r.o.bases {
 		s := newSegment(r.l.home, base)
@@ -136,8 +135,8 @@ func (r *recovery) build(rp point, known bool) {
 		}
 		r.segs = append(r.segs, s)
 	}
-	if last := r.segs[len(r.segs)-1]; known && rp.pos == 0 && rp.offset == rp.segBase && rp.segBase > last.base {
-		last.next = rp.segBase
+	if r.unwritten(rp, known) {
+		r.segs[len(r.segs)-1].next = rp.segBase
 		r.segs = append(r.segs, newSegment(r.l.home, rp.segBase))
 	}
 }
@@ -165,8 +164,9 @@ func (r *recovery) locate(rp point, known bool) {
 }
 
 // loadEpochs reads the history, or makes it from the batches when the file is
-// missing, damaged, or older than the recovery point.
-func (r *recovery) loadEpochs(rp point, known bool) error {
+// missing, damaged, older than the recovery point, or trimmed for a log start
+// that a power cut took back.
+func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 	l := r.l
 	path := filepath.Join(l.home.path, epochsName)
 	latest := int32(-1)
@@ -178,49 +178,81 @@ func (r *recovery) loadEpochs(rp point, known bool) error {
 		}
 		if err == nil {
 			latest = h.latest()
-			r.epochs = h.truncated(r.rp.offset)
+			r.epochs = h.within(start, r.rp.offset)
 		}
 	}
 	if errors.Is(err, ErrNewer) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	stale := known && rp.epoch > latest
-	if (err == nil || r.rp.offset == r.segs[0].base && r.rp.pos == 0) && !stale {
+	stale := known && rp.epoch > latest ||
+		len(r.epochs) > 0 && r.epochs[0].Start > start ||
+		len(r.epochs) == 0 && r.rp.offset > start
+	if (err == nil || r.rp.offset == r.segs[r.live].base && r.rp.pos == 0) && !stale {
 		r.epochsStale = err != nil
 		return nil
 	}
 	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
 	r.rep.EpochsRebuilt, r.epochsStale = true, true
 	r.epochs = nil
-	return l.replay(r.segs, 0, 0, r.at, r.rp.pos, r.rep, func(h record.Batch) {
+	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(h record.Batch) {
 		r.epochs = r.epochs.with(h.LeaderEpoch(), h.BaseOffset())
 	})
 }
 
-// loadProducers brings the producer state up to the recovery point.
+// loadProducers makes the producer state at the log end: the newest snapshot
+// there is, and the headers of the batches after it. It runs when the end is
+// known, because a snapshot of what was cut must not be used.
+//
+// Segments below the log start still count: a kill may have come before they
+// were removed, and before a snapshot was taken that replaces them. But if one
+// of them is missing or torn, what the others say is too old.
 func (r *recovery) loadProducers(trusted bool) error {
 	l := r.l
 	l.snapshots = r.o.snapshots
-	if trusted && r.rp.flags&pointNoProducers != 0 {
-		return nil
-	}
-	i, pos := 0, int64(0)
-	from := int64(-1)
-	if h, byID, ok := l.newestSnapshot(l.snapshots, r.rp.offset); ok {
+	i, pos, from := 0, int64(0), int64(-1)
+	h, byID, ok := l.newestSnapshot(r.segs[0].base, r.end)
+	switch {
+	case trusted && r.rp.flags&pointNoProducers != 0 && (!ok || h.offset <= r.rp.offset):
+		i, pos, from = r.at, r.rp.pos, r.rp.offset
+	case ok:
 		l.producers.byID = byID
+		if h.offset == r.end {
+			return nil
+		}
 		from = h.offset
 		i = max(segmentOf(r.segs, h.offset), 0)
 		if r.segs[i].base == h.segBase && h.pos <= r.segs[i].size {
 			pos = h.pos
 		}
 	}
+	if i >= len(r.segs) {
+		return nil
+	}
 	now := time.Now().UnixMilli()
-	return l.replay(r.segs, i, pos, r.at, r.rp.pos, r.rep, func(h record.Batch) {
+	add := func(h record.Batch) {
 		if h.BaseOffset() >= from {
 			l.producers.add(h, now, false)
 			l.sinceSnap += int64(h.Size())
 		}
-	})
+	}
+	if i < r.live {
+		expect, gap := max(from, r.segs[i].base), false
+		last := r.live - 1
+		err := l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, func(h record.Batch) {
+			gap = gap || h.BaseOffset() > expect
+			expect = h.LastOffset() + 1
+			add(h)
+		})
+		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
+			return err
+		}
+		if err != nil || gap || expect != r.segs[r.live].base {
+			l.producers.byID, l.sinceSnap = nil, 0
+		}
+		i, pos = r.live, 0
+	}
+	last := len(r.segs) - 1
+	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, add)
 }
 
 // resumeIndex prepares the index of the segment that holds the recovery point
@@ -328,7 +360,6 @@ func (l *Log) pointsAtBatch(s *segment, e indexEntry) bool {
 // check reads everything from the recovery point on, takes sound batches up,
 // and cuts at the first one that is not.
 func (r *recovery) check() error {
-	now := time.Now().UnixMilli()
 	r.end = max(r.rp.offset, r.segs[r.at].base)
 	for i := r.at; i < len(r.segs); i++ {
 		s := r.segs[i]
@@ -339,7 +370,7 @@ func (r *recovery) check() error {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
 		if pos < s.size {
-			good, why, err := r.checkSegment(s, pos, now)
+			good, why, err := r.checkSegment(s, pos)
 			if err != nil {
 				return err
 			}
@@ -357,7 +388,7 @@ func (r *recovery) check() error {
 
 // checkSegment returns where the sound batches end. An error is one of the
 // disk, not of the data.
-func (r *recovery) checkSegment(s *segment, pos, nowMs int64) (good int64, why string, err error) {
+func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, err error) {
 	l := r.l
 	if err := s.file.acquire(); err != nil {
 		return 0, "", err
@@ -387,8 +418,6 @@ func (r *recovery) checkSegment(s *segment, pos, nowMs int64) (good int64, why s
 			return pos, "", err
 		}
 		s.index(uint32(b.BaseOffset()-s.base), pos, b.MaxTimestamp(), int64(l.cfg.IndexIntervalBytes))
-		l.producers.add(b, nowMs, false)
-		l.sinceSnap += int64(b.Size())
 		if e := b.LeaderEpoch(); e > r.epochs.latest() {
 			r.epochs, r.epochsStale = r.epochs.with(e, b.BaseOffset()), true
 		}
@@ -478,17 +507,13 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		r.segs = append(r.segs, s)
 	}
 	l.segs = r.segs
-	l.epochs = r.epochs.truncated(max(r.end, 0)).trimmed(start)
+	l.epochs = r.epochs.within(start, r.end).trimmed(start)
 	l.settle(start)
 	l.unsyncedSince, l.lastNowMs = time.Now().UnixMilli(), time.Now().UnixMilli()
 	l.synced.Store(max(synced, start))
 	l.point = r.rp
 	if len(l.dirty) == 0 { // everything there is was synced
-		w := l.active()
-		l.point = point{offset: w.next, segBase: w.base, pos: w.size, epoch: l.epochs.latest()}
-		if len(l.producers.byID) == 0 {
-			l.point.flags = pointNoProducers
-		}
+		l.point = l.pointNow()
 		l.synced.Store(l.end.Load())
 	}
 	l.savedPoint = point{offset: -1}
@@ -499,6 +524,11 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		l.writeEpochs()
 	}
 	if next > r.end {
+		// What the producers wrote last may lie in the gap: better no state
+		// than one that has their next batch refused.
+		l.producers.byID = nil
+		l.point.flags = pointNoProducers
+		l.storeSnapshot(next, l.takeSnapshot(next, next, 0))
 		if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{l.point}), l.dir.points.sync()); err != nil {
 			return err
 		}
@@ -511,7 +541,15 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	}
 	l.touched = r.rep.CheckedBytes > 0 || r.rep.HeaderBytes > 0
 	r.rep.Segments = len(l.segs)
-	return r.dropLaterSnapshots()
+	if err := r.dropLaterSnapshots(); err != nil {
+		return err
+	}
+	expired := 0
+	for expired < len(l.segs)-1 && l.segs[expired].next <= start && !slices.Contains(l.dirty, l.segs[expired]) {
+		expired++
+	}
+	l.dropFront(expired, 0)
+	return nil
 }
 
 // syncNow makes the dirty segments durable.

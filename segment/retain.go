@@ -20,8 +20,8 @@ func (l *Log) AdvanceStart(offset int64) error {
 	if offset > l.end.Load() {
 		return fmt.Errorf("%w: log start %d above the log end %d", ErrOffsetOutOfRange, offset, l.end.Load())
 	}
-	if offset <= l.start.Load() {
-		return nil
+	if offset <= l.start.Load() { // perhaps raised by Retain, which does not wait
+		return l.dir.starts.sync()
 	}
 	if err := l.saveStart(offset); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (l *Log) AdvanceStart(offset int64) error {
 	if err := l.dir.starts.sync(); err != nil {
 		return l.fail(err)
 	}
-	l.raiseStart(offset, nil)
+	l.raiseStart(offset)
 	return nil
 }
 
@@ -37,13 +37,10 @@ func (l *Log) saveStart(offset int64) error {
 	return l.dir.starts.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}})
 }
 
-// raiseStart publishes a new log start, and with segs the segments that stay.
-func (l *Log) raiseStart(offset int64, segs []*segment) {
+// raiseStart publishes a new log start.
+func (l *Log) raiseStart(offset int64) {
 	l.mu.Lock()
 	before := len(l.epochs)
-	if segs != nil {
-		l.segs = segs
-	}
 	l.start.Store(max(l.start.Load(), offset))
 	l.epochs = l.epochs.trimmed(l.start.Load())
 	changed := len(l.epochs) != before
@@ -72,24 +69,37 @@ func (l *Log) Retain(nowMs int64) (deleted int, err error) {
 	if n == len(l.segs) {
 		l.roll()
 	}
-	gone := l.segs[:n]
-	start := max(l.start.Load(), l.segs[n].base)
-	if start > l.start.Load() {
+	if start := l.segs[n].base; start > l.start.Load() {
 		if err := l.saveStart(start); err != nil {
 			return 0, err // nothing is removed that a restart would bring back
 		}
+		l.raiseStart(start)
 	}
-	freed := int64(0)
-	for _, s := range gone {
-		freed += s.size
-	}
-	l.raiseStart(start, slices.Clone(l.segs[n:]))
-	l.bytes.Add(-freed)
-	for _, s := range gone {
-		l.dir.reaper.removeSegment(s, time.Duration(l.cfg.DeleteDelayMs)*time.Millisecond)
-		l.snapshots = slices.DeleteFunc(l.snapshots, func(o int64) bool { return o == s.base })
-	}
+	l.dropFront(n, time.Duration(l.cfg.DeleteDelayMs)*time.Millisecond)
 	return n, nil
+}
+
+// dropFront takes the first n segments, which lie below the log start, out of
+// the log and has their files removed.
+func (l *Log) dropFront(n int, delay time.Duration) {
+	if n == 0 {
+		l.dropSnapshotsBelow(l.segs[0].base)
+		return
+	}
+	gone := l.segs[:n]
+	l.mu.Lock()
+	l.segs = slices.Clone(l.segs[n:])
+	l.mu.Unlock()
+	// The producers' older batches go with the segments: from now on only a
+	// snapshot knows them.
+	if first := l.segs[0].base; len(l.producers.byID) > 0 && (len(l.snapshots) == 0 || l.snapshots[len(l.snapshots)-1] < first) {
+		l.storeSnapshot(l.end.Load(), l.takeSnapshot(l.end.Load(), l.active().base, l.active().size))
+	}
+	for _, s := range gone {
+		l.bytes.Add(-s.size)
+		l.dir.reaper.removeSegment(s, delay)
+	}
+	l.dropSnapshotsBelow(l.segs[0].base)
 }
 
 // expired counts the segments at the front that may go.
@@ -97,7 +107,9 @@ func (l *Log) expired(nowMs int64) (int, error) {
 	start, total := l.start.Load(), l.bytes.Load()
 	for n, s := range l.segs {
 		last := n == len(l.segs)-1
-		if last && s.size == 0 {
+		// Unsynced bytes wait for their sync: what was acknowledged by it must
+		// not turn into offsets that a power cut gives back.
+		if last && s.size == 0 || slices.Contains(l.dirty, s) || slices.Contains(l.inflight, s) {
 			return n, nil
 		}
 		if s.next <= start {
@@ -154,6 +166,9 @@ func (l *Log) roll() {
 	l.w, l.wPos = s, 0
 	l.seal(old)
 	l.storeSnapshot(end, l.takeSnapshot(end, end, 0))
+	if len(l.dirty) == 0 && len(l.inflight) == 0 {
+		l.raisePoint(l.pointNow())
+	}
 }
 
 // unlink removes a segment's files. The .log goes last: while it is there a

@@ -77,6 +77,14 @@ func (l *Log) storeSnapshot(offset int64, b []byte) {
 	l.snapshots = keep
 }
 
+// dropSnapshotsBelow removes snapshots of which no recovery can go on.
+func (l *Log) dropSnapshotsBelow(first int64) {
+	for len(l.snapshots) > 0 && l.snapshots[0] < first {
+		l.removeSnapshot(l.snapshots[0])
+		l.snapshots = l.snapshots[1:]
+	}
+}
+
 func (l *Log) removeSnapshot(offset int64) {
 	name := offsetName(offset, snapshotSuffix)
 	if err := l.home.fs.Remove(filepath.Join(l.home.path, name)); err != nil && !isNotExist(err) {
