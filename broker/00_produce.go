@@ -221,6 +221,9 @@ func (p *produceCall) Appended(*partition.Append) {
 func (p *produceCall) fail(i int, err error) {
 	r := &p.results[i]
 	r.ErrorCode, r.ErrorMessage, r.RecordErrors = produceError(err)
+	if namesLogStart(err) {
+		r.LogStartOffset = p.appends[i].Replica.Log().StartOffset()
+	}
 	if moved(r.ErrorCode) && p.h.Version >= 10 {
 		role := p.appends[i].Replica.Role()
 		r.CurrentLeader = wire.Leader{ID: role.Leader, Epoch: role.LeaderEpoch}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -87,6 +88,10 @@ func (b *Broker) fetch(r request, f *netio.Frame, body []byte) {
 	}
 	c.maxBytes = int(min(max(req.MaxBytes, 0), b.settings.FetchMaxBytes))
 	c.minBytes = min(int(max(req.MinBytes, 0)), c.maxBytes)
+	if req.IsolationLevel < 0 || req.IsolationLevel > 1 {
+		c.refuse(req, kerr.InvalidRequest.Code)
+		return
+	}
 	c.readCommitted = req.IsolationLevel == 1
 	if req.MaxWaitMillis > 0 {
 		c.deadline = r.start.Add(time.Duration(min(req.MaxWaitMillis, maxFetchWaitMs)) * time.Millisecond)
@@ -119,9 +124,7 @@ func (c *fetchCall) resolve(req *kmsg.FetchRequest) int16 {
 			for i := range req.Topics {
 				n += len(req.Topics[i].Partitions)
 			}
-			if n > 0 {
-				c.session = cache.create(byID, n, c.start)
-			}
+			c.session = cache.create(byID, n, c.start)
 		}
 		if s := c.session; s != nil {
 			c.sessionID = s.id
@@ -163,6 +166,7 @@ func (c *fetchCall) resolve(req *kmsg.FetchRequest) int16 {
 	for p := s.order.next; p != &s.order; p = p.next {
 		c.add(p.sessionKey, p, p.offset, p.maxBytes, p.epoch, p.lastFetched)
 	}
+	c.unknownLast()
 	return 0
 }
 
@@ -174,6 +178,7 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 		n += len(req.Topics[i].Partitions)
 	}
 	c.parts = make([]fetchPart, 0, n)
+	seen := c.seen(n)
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
@@ -186,6 +191,14 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 				fetched = model.NoEpoch
 			}
 			k := sessionKey{t.Topic, model.TopicID(t.TopicID), p.Partition}
+			if at, again := seen[k]; again {
+				c.parts[at].offset, c.parts[at].maxBytes = p.FetchOffset, max(p.PartitionMaxBytes, 0)
+				c.parts[at].epoch, c.parts[at].fetched = epoch, fetched
+				continue
+			}
+			if seen != nil {
+				seen[k] = len(c.parts)
+			}
 			var asked *sessionPartition
 			if c.session != nil {
 				c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
@@ -194,9 +207,34 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 			c.add(k, asked, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
 		}
 	}
+	c.unknownLast()
+}
+
+// seen is for finding a partition that is named twice: the last word counts, in
+// the place of the first, as in Kafka. One partition needs no map.
+func (c *fetchCall) seen(n int) map[sessionKey]int {
+	if n < 2 {
+		return nil
+	}
+	return make(map[sessionKey]int, n)
+}
+
+// unknownLast puts partitions that are not here behind the others: so Kafka
+// answers.
+func (c *fetchCall) unknownLast() {
+	slices.SortStableFunc(c.parts, func(a, b fetchPart) int {
+		switch {
+		case a.replica != nil && b.replica == nil:
+			return -1
+		case a.replica == nil && b.replica != nil:
+			return 1
+		}
+		return 0
+	})
 }
 
 func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, maxBytes, epoch, fetched int32) {
+	epoch = max(epoch, model.NoEpoch) // Kafka's Fetch takes everything below zero as "none"
 	p := fetchPart{key: k, asked: asked, offset: offset, maxBytes: max(maxBytes, 0), epoch: epoch, fetched: fetched}
 	var s *served
 	byID := c.h.Version >= 13
@@ -225,7 +263,9 @@ func (c *fetchCall) look() {
 		}
 		if n := p.records.N; n > 0 {
 			first = false
-			found += n
+			// What is there counts, as far as the limits go: the last batch that
+			// did not fit must not make the fetch wait.
+			found += max(n, int(min(int64(min(int(p.maxBytes), left)), int64(n)+p.replica.Log().Behind(p.records))))
 			left = max(left-n, 0)
 		}
 	}
@@ -266,9 +306,15 @@ func (p *fetchPart) look(readCommitted bool, left int, first bool) {
 	}
 	log := p.replica.Log()
 	hw, start, end := p.replica.HighWatermark(), log.StartOffset(), log.EndOffset()
-	if p.fetched != model.NoEpoch && p.diverges(log) {
-		p.hw, p.lso, p.logStart = hw, p.replica.LastStableOffset(), start
-		return
+	if p.fetched != model.NoEpoch {
+		switch diverged, known := p.diverges(log); {
+		case !known:
+			p.code = kerr.OffsetOutOfRange.Code
+			return
+		case diverged:
+			p.hw, p.lso, p.logStart = hw, p.replica.LastStableOffset(), start
+			return
+		}
 	}
 	if p.offset < start || p.offset > end {
 		p.code = kerr.OffsetOutOfRange.Code
@@ -290,12 +336,13 @@ func (p *fetchPart) look(readCommitted bool, left int, first bool) {
 }
 
 // diverges tells whether the client has fetched what is not in this log
-// (KIP-595): its last epoch ended earlier here, or was never here.
-func (p *fetchPart) diverges(log *segment.Log) bool {
+// (KIP-595): its last epoch ended earlier here, or was never here. An epoch
+// that this log has not heard of yet is not known.
+func (p *fetchPart) diverges(log *segment.Log) (diverged, known bool) {
 	epoch, end := log.EpochEnd(p.fetched)
-	p.diverged = epoch == model.NoEpoch || epoch < p.fetched || end < p.offset
+	p.diverged = epoch != model.NoEpoch && (epoch < p.fetched || end < p.offset)
 	p.divEpoch, p.divOffset = epoch, end
-	return p.diverged
+	return p.diverged, epoch != model.NoEpoch
 }
 
 // deliver answers with what was planned. Ranges that are not in the page cache

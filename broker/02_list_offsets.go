@@ -19,7 +19,7 @@ import (
 //   - a time is looked up record by record, inside compressed batches too
 //   - a special timestamp below its version is UNSUPPORTED_VERSION on that
 //     partition; nothing found is success with offset -1
-//   - a partition named twice is INVALID_REQUEST on each
+//   - a partition named twice is INVALID_REQUEST, once
 var listOffsetsAPI = api{key: keyListOffsets, min: 1, max: 11, serve: listOffsets}
 
 // Special timestamps of ListOffsets.
@@ -35,6 +35,12 @@ const (
 // specialSince gives the version that brought a special timestamp, by its
 // negation.
 var specialSince = [...]int16{1: 1, 2: 1, 3: 7, 4: 8, 5: 9, 6: 11}
+
+// unknownTimestamp tells whether a timestamp is a special one that this version
+// does not have.
+func unknownTimestamp(ts int64, version int16) bool {
+	return ts < 0 && (ts <= -int64(len(specialSince)) || version < specialSince[-ts])
+}
 
 func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Response {
 	req := r.(*kmsg.ListOffsetsRequest)
@@ -55,11 +61,20 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
 			rp := kmsg.NewListOffsetsResponseTopicPartition()
+			key := model.TopicPartition{Topic: t.Topic, Partition: p.Partition}
+			if times[key] == 0 {
+				continue // named before, and refused there
+			}
 			rp.Partition = p.Partition
 			rp.Timestamp, rp.Offset, rp.LeaderEpoch = -1, -1, model.NoEpoch
 			replica := topic.at(p.Partition)
 			switch {
-			case times[model.TopicPartition{Topic: t.Topic, Partition: p.Partition}] > 1:
+			case times[key] > 1:
+				times[key] = 0
+				rp.ErrorCode = kerr.InvalidRequest.Code
+			case unknownTimestamp(p.Timestamp, c.header.Version):
+				rp.ErrorCode = kerr.UnsupportedVersion.Code
+			case req.IsolationLevel < 0 || req.IsolationLevel > 1:
 				rp.ErrorCode = kerr.InvalidRequest.Code
 			case replica == nil:
 				rp.ErrorCode = missingCode(topic, p.Partition, false)
@@ -68,7 +83,7 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 				if c.header.Version < 4 {
 					epoch = model.NoEpoch
 				}
-				rp.ErrorCode = listOffset(replica, &rp, p.Timestamp, epoch, req.IsolationLevel == 1 && c.header.Version >= 2, c.header.Version)
+				rp.ErrorCode = listOffset(replica, &rp, p.Timestamp, epoch, req.IsolationLevel == 1 && c.header.Version >= 2)
 			}
 			rt.Partitions = append(rt.Partitions, rp)
 		}
@@ -78,12 +93,9 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 }
 
 // listOffset answers for one partition. Only the leader answers.
-func listOffset(r *partition.Replica, out *kmsg.ListOffsetsResponseTopicPartition, ts int64, epoch int32, committed bool, version int16) int16 {
+func listOffset(r *partition.Replica, out *kmsg.ListOffsetsResponseTopicPartition, ts int64, epoch int32, committed bool) int16 {
 	if err := r.CheckLeader(epoch); err != nil {
 		return partitionCode(err)
-	}
-	if ts < 0 && (-ts >= int64(len(specialSince)) || version < specialSince[-ts]) {
-		return kerr.UnsupportedVersion.Code
 	}
 	log := r.Log()
 	limit := r.HighWatermark()

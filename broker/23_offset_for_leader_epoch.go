@@ -10,8 +10,7 @@ import (
 
 // OffsetForLeaderEpoch, versions 2 to 4 (v3 replica id, v4 flexible): where
 // did this leader epoch end (KIP-320)? Answered from the log's own history of
-// epochs; an epoch older than all of it, or a log without records, gives
-// epoch -1 and offset -1.
+// epochs (segment.Log.EpochEnd).
 var offsetForLeaderEpochAPI = api{key: keyOffsetForLeaderEpoch, min: 2, max: 4, serve: offsetForLeaderEpoch, quick: true}
 
 func offsetForLeaderEpoch(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Response {
@@ -30,10 +29,6 @@ func offsetForLeaderEpoch(a *admin, _ context.Context, _ *call, r kmsg.Request) 
 				rp.ErrorCode = missingCode(topic, p.Partition, false)
 			} else if err := replica.CheckLeader(p.CurrentLeaderEpoch); err != nil {
 				rp.ErrorCode = partitionCode(err)
-			} else if role := replica.Role(); p.LeaderEpoch == role.LeaderEpoch {
-				// The leader's own epoch ends where the log does, with records
-				// in it or not.
-				rp.LeaderEpoch, rp.EndOffset = p.LeaderEpoch, replica.Log().EndOffset()
 			} else {
 				rp.LeaderEpoch, rp.EndOffset = replica.Log().EpochEnd(p.LeaderEpoch)
 			}

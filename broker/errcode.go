@@ -38,7 +38,7 @@ func partitionCode(err error) int16 {
 		return kerr.OutOfOrderSequenceNumber.Code
 	case errors.Is(err, segment.ErrInvalidProducerEpoch):
 		return kerr.InvalidProducerEpoch.Code
-	case errors.Is(err, segment.ErrStorage):
+	case errors.Is(err, segment.ErrStorage), errors.Is(err, segment.ErrNoSpace), errors.Is(err, segment.ErrCorrupt), errors.Is(err, segment.ErrClosed):
 		return kerr.KafkaStorageError.Code
 	case errors.Is(err, errDuplicatePartition):
 		return kerr.InvalidRequest.Code
@@ -52,7 +52,7 @@ func produceError(err error) (code int16, message string, records []wire.RecordE
 	code = partitionCode(err)
 	var invalid *record.Error
 	if !errors.As(err, &invalid) {
-		return code, err.Error(), nil
+		return code, "", nil
 	}
 	for _, r := range invalid.Records {
 		records = append(records, wire.RecordError{BatchIndex: r.BatchIndex, Message: r.Message})
@@ -70,4 +70,17 @@ func missingCode(s *served, index int32, byID bool) int16 {
 		return kerr.UnknownTopicID.Code
 	}
 	return kerr.UnknownTopicOrPartition.Code
+}
+
+// namesLogStart tells whether the answer to a failed append says where the log
+// starts: where the log itself refused it, as in Kafka.
+func namesLogStart(err error) bool {
+	var invalid *record.Error
+	switch {
+	case errors.As(err, &invalid):
+		return !invalid.Request && invalid.Kind != record.ErrCorrupt && invalid.Kind != record.ErrTooLarge && invalid.Kind != record.ErrListTooLarge
+	case errors.Is(err, segment.ErrOutOfOrderSequence), errors.Is(err, segment.ErrInvalidProducerEpoch), errors.Is(err, partition.ErrNotEnoughReplicas):
+		return true
+	}
+	return false
 }

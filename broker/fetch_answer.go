@@ -86,11 +86,11 @@ func (c *fetchCall) answer() {
 // write appends one partition to the frame.
 func (c *fetchCall) write(w *wire.FetchWriter, p *fetchPart, nodes []wire.NodeEndpoint) []wire.NodeEndpoint {
 	a := wire.NewFetchPartition(p.key.index, p.code)
+	if c.readCommitted || p.replica == nil { // an unknown partition has an empty list, as in Kafka
+		a.Aborted = noAborted // nothing is transactional yet
+	}
 	if p.code == 0 {
 		a.HighWatermark, a.LastStable, a.LogStart = p.hw, p.lso, p.logStart
-		if c.readCommitted {
-			a.Aborted = noAborted // nothing is transactional yet
-		}
 		a.RecordsLen = p.records.N
 		if p.diverged {
 			a.DivergingEpoch = wire.EpochEndOffset{Epoch: p.divEpoch, EndOffset: p.divOffset}
@@ -146,6 +146,7 @@ func (c *fetchCall) refuse(req *kmsg.FetchRequest, code int16) {
 			w.Topic(t.Topic, model.TopicID(t.TopicID), len(t.Partitions))
 			for j := range t.Partitions {
 				p := wire.NewFetchPartition(t.Partitions[j].Partition, code)
+				p.Aborted = noAborted
 				w.Partition(&p)
 			}
 		}

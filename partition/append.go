@@ -57,6 +57,9 @@ func (a *Append) run(s *Shard) {
 			// The first copy may still wait for its write or its sync: so does
 			// the repetition.
 			a.BaseOffset, a.AppendTimeMs = dup.BaseOffset, dup.AppendTimeMs
+			if a.AppendTimeMs < 0 {
+				a.AppendTimeMs = a.MaxTimestamp // what Kafka keeps of a batch
+			}
 			a.end = dup.BaseOffset + int64(a.Batch.LastOffsetDelta()) + 1
 			s.appends = append(s.appends, a)
 			s.touch(r)

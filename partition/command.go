@@ -52,6 +52,7 @@ func (r *Replica) Reconfigure(set *Settings) error {
 func (r *Replica) SetRole(role Role) error {
 	return r.do(func(*Shard) error {
 		old := r.role.Swap(&role)
+		r.log.StartEpoch(role.LeaderEpoch)
 		if old.LeaderEpoch != role.LeaderEpoch || old.Local != role.Local {
 			r.fireAll()
 		}

@@ -67,6 +67,7 @@ type Replica struct {
 	deleted  atomic.Bool
 
 	// Owned by the shard loop; never touched elsewhere.
+	full        bool // the last write found no room
 	staged      bool // has staged batches in this round
 	stagedBytes int64
 	unflushed   int64           // records appended since the last sync began (flush.messages)
@@ -88,6 +89,7 @@ func NewReplica(tp model.TopicPartition, id model.TopicID, log *segment.Log, s *
 	r.settings.Store(s)
 	r.role.Store(&role)
 	r.hw.Store(log.EndOffset())
+	log.StartEpoch(role.LeaderEpoch)
 	return r
 }
 

@@ -137,11 +137,11 @@ func (s *Shard) flush() {
 		n := r.stagedBytes
 		r.stagedBytes = 0
 		if errs != nil && errs[i] != nil {
-			s.log.Error("append failed; the log is offline", "partition", r.TP.String(), "error", errs[i])
 			s.cfg.Observe.AppendFailed()
-			r.failed(s, errs[i])
+			s.writeFailed(r, errs[i])
 			continue
 		}
+		r.full = false
 		if n > 0 {
 			// The in-sync set is this replica alone: written here is written everywhere.
 			r.hw.Store(r.log.EndOffset())
@@ -172,6 +172,20 @@ func (s *Shard) flush() {
 	clear(s.touched)
 	s.touched = s.touched[:0]
 	s.startSyncs()
+}
+
+// writeFailed deals with a log whose write failed: for good, or because there
+// was no room, in which case nothing of the round remains in the log and the
+// next round may succeed. That is said once, not for every append.
+func (s *Shard) writeFailed(r *Replica, err error) {
+	switch {
+	case r.log.Err() != nil:
+		s.log.Error("append failed; the log is offline", "partition", r.TP.String(), "error", err)
+		r.failed(s, err)
+	case !r.full:
+		r.full = true
+		s.log.Error("append failed; it is tried again with the next one", "partition", r.TP.String(), "error", err)
+	}
 }
 
 // logError finds the write error of r in the round just flushed.

@@ -54,6 +54,9 @@ type Error struct {
 	Kind    Kind
 	Message string
 	Records []RecordError
+	// Request: the request is at fault, so that Kafka refuses it without asking
+	// the log (whose start offset is then not in the answer).
+	Request bool
 }
 
 func (e *Error) Error() string { return e.Kind.Error() + ": " + e.Message }

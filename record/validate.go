@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -41,6 +42,10 @@ type Validator struct {
 func (v *Validator) Validate(records []byte, rules *Rules, nowMs int64, produceVersion int16) (Result, error) {
 	b, err := only(records, produceVersion)
 	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			e.Request = true
+		}
 		return Result{}, err
 	}
 	if err := checkHeader(b, rules); err != nil {
@@ -92,8 +97,8 @@ func only(records []byte, version int16) (Batch, error) {
 	}
 	// Kafka would fail on the codec here; a size below that of a header is
 	// found below, with the checksum.
-	if version < 7 && size > posAttributes+1 && Batch(records).Codec() == Zstd {
-		return nil, failf(ErrUnsupportedCodec, "zstd needs produce version 7, this is version %d", version)
+	if version < 7 && size > posAttributes+1 && Batch(records).Codec() >= Zstd {
+		return nil, failf(ErrUnsupportedCodec, "codec %s needs produce version 7 or later, this is version %d", Batch(records).Codec(), version)
 	}
 	another, err := frame(records[size:])
 	if err != nil {

@@ -28,6 +28,7 @@ func newRootCmd() *cobra.Command {
 		newConsumeCmd(),
 		newConfigCmd(),
 		newClusterCmd(),
+		newLogCmd(),
 		newVersionCmd(),
 	)
 	root.CompletionOptions.HiddenDefaultCmd = true
