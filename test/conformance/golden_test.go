@@ -124,7 +124,7 @@ func compare(t *testing.T, addr string, a api, sc scenario, version int16, g gol
 	name := a.name + "/" + sc.name
 	for i := range min(len(got), len(want)) {
 		for _, d := range diff("", want[i].answer, got[i].answer) {
-			if n := allowed(name, want[i].name, d.path); n >= 0 {
+			if n, ok := allowed(name, want[i].name, d); ok {
 				used[n] = true
 				continue
 			}

@@ -90,7 +90,7 @@ func (s *script) maskValue(key int16, name string, v reflect.Value) any {
 			}
 		}
 		s.order(key, name, list)
-		return list
+		return joined(list)
 	case reflect.Uint16:
 		return s.maskNumber(key, name, int64(v.Uint()))
 	default:
@@ -241,6 +241,8 @@ func (s *script) mine(key int16, v reflect.Value) bool {
 		return !strings.HasPrefix(x.Name, "ringmain.")
 	case kmsg.DescribeConfigsResponseResourceConfigConfigSynonym:
 		return !strings.HasPrefix(x.Name, "ringmain.")
+	case kmsg.CreateTopicsResponseTopicConfig:
+		return !strings.HasPrefix(x.Name, "ringmain.")
 	case kmsg.ListConfigResourcesResponseConfigResource:
 		return !s.onlyOurs || x.Type == int8(brokerResource) || x.Type == int8(loggerResource) || strings.Contains(x.Name, s.prefix)
 	}
@@ -282,4 +284,35 @@ func (s *script) order(key int16, name string, list []any) {
 		return // the first is the one that counts
 	}
 	sort.SliceStable(list, func(i, j int) bool { return rank(list[i]) < rank(list[j]) })
+}
+
+// joined joins entries for the same topic that stand next to each other: an answer
+// may name a topic once for each of its partitions.
+func joined(list []any) []any {
+	var out []any
+	for _, x := range list {
+		m, _ := x.(map[string]any)
+		parts, ok := m["Partitions"].([]any)
+		if n := len(out) - 1; ok && n >= 0 {
+			last, _ := out[n].(map[string]any)
+			before, ok := last["Partitions"].([]any)
+			if ok && last["Topic"] == m["Topic"] && last["TopicID"] == m["TopicID"] && last["ErrorCode"] == m["ErrorCode"] {
+				all := append(before, parts...)
+				sort.SliceStable(all, func(i, j int) bool { return partitionOf(all[i]) < partitionOf(all[j]) })
+				last["Partitions"] = all
+				continue
+			}
+		}
+		out = append(out, x)
+	}
+	if out == nil {
+		return list
+	}
+	return out
+}
+
+func partitionOf(x any) int64 {
+	m, _ := x.(map[string]any)
+	n, _ := m["Partition"].(int64)
+	return n
 }

@@ -72,7 +72,11 @@ var fetchScenarios = []scenario{
 			}))
 		}
 		s.step("the first has nothing").ask(with(s.fetch(at{"a", 0, 3}, at{"a", 1, 0}, at{"b", 0, 0}), func(r *kmsg.FetchRequest) { r.MaxBytes = 1 }))
+		began := time.Now()
 		s.step("min bytes above max bytes").ask(with(all(), func(r *kmsg.FetchRequest) { r.MinBytes, r.MaxBytes, r.MaxWaitMillis = 5000, 1500, 10000 }))
+		if d := time.Since(began); d > 8*time.Second {
+			s.t.Errorf("min bytes above max bytes: answered after %v; what fits is there at once", d)
+		}
 	}},
 	{"waiting", 0, 0, func(s *script) {
 		s.topic("a", 2)

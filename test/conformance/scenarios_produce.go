@@ -22,6 +22,31 @@ func (s *script) idempotent(producer int64, epoch int16, sequence int32, n int) 
 	return b
 }
 
+// wrongRecord is a change to the encoded records of a batch of two, made plain
+// (bit 0 of codecs) or before compressing with gzip (bit 1).
+type wrongRecord struct {
+	name   string
+	codecs int
+	change func(b []byte) []byte
+}
+
+func (s *script) wrongRecords(list []wrongRecord) {
+	records := peer.EncodeRecords(peer.Values("one", "two"))
+	for _, c := range list {
+		for codec := int8(0); codec <= 1; codec++ {
+			if c.codecs&(1<<codec) == 0 {
+				continue
+			}
+			b := s.batch("one", "two")
+			b.Payload = c.change(append([]byte(nil), records...))
+			if codec != 0 {
+				b.Codec, b.Payload = codec, peer.Compress(codec, b.Payload)
+			}
+			s.step("%s, codec %d", c.name, codec).ask(s.one(b))
+		}
+	}
+}
+
 // producer returns a fresh producer id from the broker.
 func (s *script) producer() int64 {
 	req := kmsg.NewPtrInitProducerIDRequest()
@@ -114,34 +139,28 @@ var produceScenarios = []scenario{
 	}},
 	{"records that are wrong", 0, 0, func(s *script) {
 		s.topic("a", 1)
-		records := peer.EncodeRecords(peer.Values("one", "two"))
-		for _, c := range []struct {
-			name string
-			make func(b []byte) []byte
-		}{
-			{"a byte less", func(b []byte) []byte { return b[:len(b)-1] }},
-			{"a byte more", func(b []byte) []byte { return append(b, 0) }},
-			{"length too long", func(b []byte) []byte { b[0] = 126; return b }},
-			{"length -1", func(b []byte) []byte { b[0] = 1; return b }},
-			{"length 0", func(b []byte) []byte { b[0] = 0; return b }},
-			{"offset delta", func(b []byte) []byte { b[3] = 10; return b }},
-			{"offset deltas fall", func(b []byte) []byte { b[3] = 2; return b }},
-			{"value too long", func(b []byte) []byte { b[5] = 100; return b }},
-			{"value length -2", func(b []byte) []byte { b[5] = 3; return b }},
-			{"headers beyond the end", func(b []byte) []byte { b[9] = 8; return b }},
-			{"header count -1", func(b []byte) []byte { b[9] = 1; return b }},
-			{"attributes", func(b []byte) []byte { b[1] = 0x7f; return b }},
-		} {
-			for codec := int8(0); codec <= 1; codec++ {
-				b := s.batch("one", "two")
-				b.Payload = c.make(append([]byte(nil), records...))
-				if codec != 0 {
-					b.Codec, b.Payload = codec, peer.Compress(codec, b.Payload)
-				}
-				s.step("%s, codec %d", c.name, codec).ask(s.one(b))
-			}
-		}
+		s.wrongRecords([]wrongRecord{
+			{"a byte less", 3, func(b []byte) []byte { return b[:len(b)-1] }},
+			{"a byte more", 3, func(b []byte) []byte { return append(b, 0) }},
+			{"length too long", 1, func(b []byte) []byte { b[0] = 126; return b }},
+			{"length -1", 3, func(b []byte) []byte { b[0] = 1; return b }},
+			{"length 0", 1, func(b []byte) []byte { b[0] = 0; return b }},
+			{"value too long", 3, func(b []byte) []byte { b[5] = 100; return b }},
+			{"value length -2", 3, func(b []byte) []byte { b[5] = 3; return b }},
+			{"headers beyond the end", 3, func(b []byte) []byte { b[9] = 8; return b }},
+			{"header count -1", 3, func(b []byte) []byte { b[9] = 1; return b }},
+			{"attributes", 3, func(b []byte) []byte { b[1] = 0x7f; return b }},
+		})
 		s.step("end").askAt(4, s.listOffsets("a", 0, -1))
+	}},
+	{"records that Kafka lets through", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		s.wrongRecords([]wrongRecord{
+			{"length too long", 2, func(b []byte) []byte { b[0] = 126; return b }},
+			{"length 0", 2, func(b []byte) []byte { b[0] = 0; return b }},
+			{"offset delta", 3, func(b []byte) []byte { b[3] = 10; return b }},
+			{"offset deltas fall", 3, func(b []byte) []byte { b[3] = 2; return b }},
+		})
 	}},
 	{"codecs", 0, 0, func(s *script) {
 		s.topic("a", 1)

@@ -95,3 +95,25 @@ func TestClosedConnectionIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestLZ4HeaderChecksumIsThatOfAnEncoder(t *testing.T) {
+	frame := Compress(3, make([]byte, 1000))
+	end := 6
+	if frame[4]&8 != 0 { // the frame names its content size
+		end += 8
+	}
+	if got := LZ4HeaderChecksum(frame[4:end]); got != frame[end] {
+		t.Fatalf("got %#x, the encoder wrote %#x", got, frame[end])
+	}
+}
+
+func TestGzipZerosIsSmall(t *testing.T) {
+	b := GzipZeros([]byte("x"), 10_000_000)
+	if len(b) > 20_000 {
+		t.Fatalf("%d bytes", len(b))
+	}
+	plain, err := decompressor().Decompress(b, 1)
+	if err != nil || len(plain) != 10_000_001 || plain[0] != 'x' {
+		t.Fatalf("%d bytes, %v", len(plain), err)
+	}
+}
