@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ringmain/segment"
+)
+
+func newLogDumpCmd() *cobra.Command {
+	var o segment.DumpOptions
+	cmd := &cobra.Command{
+		Use:   "dump FILE...",
+		Short: "Print files of a data directory as text",
+		Long: "Print files of a data directory as text: segments, indexes, snapshots, checkpoints.\n" +
+			"The files are only read, and a broker may be using them. Damage is reported where it\n" +
+			"lies, and by the exit code 1.",
+		Example: "  ringmain log dump ringmain-data/orders-0/00000000000000000000.log\n" +
+			"  ringmain log dump --records --from-offset 1500 --batches 3 ringmain-data/orders-0/00000000000000000000.log\n" +
+			"  ringmain log dump ringmain-data/orders-0/leader-epoch-checkpoint",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.FromOffset < 0 {
+				return usagef("--from-offset %d must be 0 or more", o.FromOffset)
+			}
+			if o.MaxBatches < 0 {
+				return usagef("--batches %d must be 0 or more", o.MaxBatches)
+			}
+			var failures []error
+			for i, path := range args {
+				if len(args) > 1 {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s==> %s\n", pick(i > 0, "\n", ""), path)
+				}
+				if err := segment.DumpFile(cmd.OutOrStdout(), path, o); err != nil {
+					failures = append(failures, err)
+				}
+			}
+			return errors.Join(failures...)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Records, "records", false, "of segments, print every record and not only the batches")
+	cmd.Flags().Int64Var(&o.FromOffset, "from-offset", 0, "of segments, leave out batches that end before this offset")
+	cmd.Flags().IntVar(&o.MaxBatches, "batches", 0, "of segments, stop after so many batches; 0: all")
+	return cmd
+}

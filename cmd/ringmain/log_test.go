@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ringmain/record"
+)
+
+func TestLogDump(t *testing.T) {
+	dir := t.TempDir()
+	good := filepath.Join(dir, "00000000000000000000.log")
+	batch := record.NewBuilder().Add(1000, nil, []byte("hello")).Build()
+	if err := os.WriteFile(good, batch, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := shell{t: t}
+	if out := s.ok("", "log", "dump", "--records", good); !strings.Contains(out, "offsets 0-0") || !strings.Contains(out, "hello") {
+		t.Errorf("got\n%s", out)
+	}
+	torn := filepath.Join(dir, "00000000000000000007.log")
+	if err := os.WriteFile(torn, batch[:len(batch)-3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := s.fails(exitFailure, []string{"log", "dump", good, torn})
+	if strings.Count(out, "==> ") != 2 {
+		t.Errorf("got\n%s", out)
+	}
+	s.fails(exitFailure, []string{"log", "dump", filepath.Join(dir, "none.log")}, "none.log")
+	s.fails(exitUsage, []string{"log", "dump"}, "usage: ringmain log dump FILE...")
+	s.fails(exitUsage, []string{"log", "dump", good, "--batches", "-1"}, "--batches -1")
+}
