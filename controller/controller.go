@@ -152,7 +152,7 @@ func (c *Controller) openLog() (err error) {
 			t.lastIndex, q.tail.lastIndex, q.tail.size, segmentName(q.tail.segment))
 	}
 	c.lastCommand = v.lastCommand
-	c.fsm = newImageFSM(img, uint64(img.Offset()), c.logs.applied, c.log, c.fault)
+	c.fsm = newImageFSM(img, uint64(img.Offset()), c.logs.applied, c.fault)
 	return nil
 }
 

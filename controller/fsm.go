@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -18,7 +17,6 @@ import (
 // imageFSM is raft's state machine: it turns committed entries into images and
 // publishes them. Apply is called by raft's FSM goroutine alone.
 type imageFSM struct {
-	log   *slog.Logger
 	fault *fault
 	image atomic.Pointer[metadata.Image]
 
@@ -33,8 +31,8 @@ type imageFSM struct {
 var _ raft.FSM = (*imageFSM)(nil)
 
 // newImageFSM starts with the image of a checkpoint.
-func newImageFSM(img *metadata.Image, index uint64, release func(uint64), log *slog.Logger, f *fault) *imageFSM {
-	m := &imageFSM{log: log, fault: f, applied: index, release: release}
+func newImageFSM(img *metadata.Image, index uint64, release func(uint64), f *fault) *imageFSM {
+	m := &imageFSM{fault: f, applied: index, release: release}
 	m.image.Store(img)
 	return m
 }
