@@ -135,3 +135,5 @@ func readAll(t testing.TB, l *Log, offset int64, maxBytes int) []record.Batch {
 		}
 	}
 }
+
+var otherTP = model.TopicPartition{Topic: "other", Partition: 0}
