@@ -41,17 +41,21 @@ test: ## all tests that need nothing but Go
 ifneq ($(TAGS),)
 	$(GO) test $(TAGGED)
 endif
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s FUZZ='^Fuzz(Decode|Validate|Recovery)$$'
 
 .PHONY: race
 race: ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race $(TAGS) $(TEST_LD) ./...
 
+# Which targets make fuzz runs.
+FUZZ ?= ^Fuzz
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
-	@$(GO) test $(TAGS) $(TEST_LD) -list '^Fuzz' ./... | awk '/^Fuzz/ {names[++n]=$$1} /^ok/ {for (i=1; i<=n; i++) print $$2, names[i]; n=0}' \
+	@$(GO) test $(TAGS) $(TEST_LD) -list '$(FUZZ)' ./... | awk '/^Fuzz/ {names[++n]=$$1} /^ok/ {for (i=1; i<=n; i++) print $$2, names[i]; n=0}' \
 	| while read -r package target; do \
 		echo "fuzz $$package $$target"; \
-		$(GO) test $(TAGS) $(TEST_LD) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null; \
+		$(GO) test $(TAGS) $(TEST_LD) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "$$package" </dev/null; \
 	done
 
 .PHONY: lint

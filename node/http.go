@@ -39,6 +39,10 @@ func (n *Node) startHTTP() error {
 			http.Error(w, "not serving", http.StatusServiceUnavailable)
 			return
 		}
+		if err := n.controller.Err(); err != nil {
+			http.Error(w, "the metadata takes no change: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
 		w.Write([]byte("ready\n"))
 	})
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
+	"ringmain/controller"
 	"ringmain/segment"
 )
 
@@ -14,7 +16,8 @@ func newLogDumpCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump FILE...",
 		Short: "Print files of a data directory as text",
-		Long: "Print files of a data directory as text: segments, indexes, snapshots, checkpoints.\n" +
+		Long: "Print files of a data directory as text: segments, indexes, snapshots, checkpoints,\n" +
+			"and the metadata log with its checkpoints and votes.\n" +
 			"The files are only read, and a broker may be using them. Damage is reported where it\n" +
 			"lies, and by the exit code 1.",
 		Example: "  ringmain log dump ringmain-data/orders-0/00000000000000000000.log\n" +
@@ -33,7 +36,7 @@ func newLogDumpCmd() *cobra.Command {
 				if len(args) > 1 {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s==> %s\n", pick(i > 0, "\n", ""), path)
 				}
-				if err := segment.DumpFile(cmd.OutOrStdout(), path, o); err != nil {
+				if err := dumpFile(cmd.OutOrStdout(), path, o); err != nil {
 					failures = append(failures, err)
 				}
 			}
@@ -44,4 +47,12 @@ func newLogDumpCmd() *cobra.Command {
 	cmd.Flags().Int64Var(&o.FromOffset, "from-offset", 0, "of segments, leave out batches that end before this offset")
 	cmd.Flags().IntVar(&o.MaxBatches, "batches", 0, "of segments, stop after so many batches; 0: all")
 	return cmd
+}
+
+// dumpFile asks the package that the file belongs to.
+func dumpFile(out io.Writer, path string, o segment.DumpOptions) error {
+	if controller.CanDump(path) {
+		return controller.DumpFile(out, path)
+	}
+	return segment.DumpFile(out, path, o)
 }
