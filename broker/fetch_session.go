@@ -188,10 +188,3 @@ func (c *fetchSessions) remove(id int32) {
 	delete(c.byID, id)
 	c.mu.Unlock()
 }
-
-// len gives the number of sessions.
-func (c *fetchSessions) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.byID)
-}

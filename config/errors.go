@@ -21,12 +21,6 @@ func (e *InvalidError) Error() string { return e.Message }
 // Unwrap makes errors.Is(err, ErrInvalid) hold.
 func (e *InvalidError) Unwrap() error { return ErrInvalid }
 
-func refused(message string) *InvalidError { return &InvalidError{Message: message} }
-
-func badRequest(message string) *InvalidError {
-	return &InvalidError{Message: message, BadRequest: true}
-}
-
 // UsageError stops the start with exit code 2: the configuration asks for
 // something impossible, malformed or not built in.
 type UsageError struct {

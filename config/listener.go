@@ -20,7 +20,7 @@ func parseEndpoint(text string) (Listener, error) {
 		return Listener{}, fmt.Errorf("%q is not of the form NAME://host:port", text)
 	}
 	if !nameOK(name) {
-		return Listener{}, fmt.Errorf("listener name %q may only have letters, digits, _, - and .", name)
+		return Listener{}, fmt.Errorf("listener name %q may only have letters, digits, dots, _ and -", name)
 	}
 	host, port, err := hostPort(address)
 	if err != nil {
