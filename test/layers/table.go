@@ -23,9 +23,6 @@ var layers = [][]string{
 // parts of one thing.
 var families = []string{"cmd/ringmain", "test", "coordinator"}
 
-// outside are packages beside the layers: they hold no code that runs.
-var outside = []string{"internal/deps"}
-
 // owners are libraries and packages that only the packages listed may import,
 // so that there is one place to look when they change or misbehave.
 var owners = map[string][]string{
@@ -82,7 +79,7 @@ func underAny(pkg string, dirs []string) bool {
 // objection says why pkg may not import path, or "".
 func objection(pkg, path string) string {
 	for lib, may := range owners {
-		if under(path, lib) && !underAny(pkg, may) && !underAny(pkg, outside) {
+		if under(path, lib) && !underAny(pkg, may) {
 			return "only " + strings.Join(may, ", ") + " may import " + lib
 		}
 	}

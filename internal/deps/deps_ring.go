@@ -1,5 +1,0 @@
-//go:build giouring
-
-package deps
-
-import _ "github.com/pawelgaczynski/giouring"
