@@ -47,7 +47,7 @@ func (b *Broker) PartitionStates(yield func(metrics.Partition) bool) {
 			if !yield(metrics.Partition{
 				Topic: r.TP.Topic, Index: r.TP.Partition,
 				LogStart: l.StartOffset(), HighWatermark: r.HighWatermark(), LogEnd: l.EndOffset(),
-				LogBytes: l.Size(), Segments: int64(l.SegmentCount()), UnsyncedBytes: l.UnsyncedBytes(),
+				LogBytes: l.Size(), Segments: int64(l.SegmentCount()), UnsyncedBytes: r.UnsyncedBytes(),
 			}) {
 				return
 			}

@@ -39,6 +39,10 @@ func (a *Append) run(s *Shard) {
 	switch {
 	case r.deleted.Load() || !role.Local:
 		a.Err = ErrNotLeader
+	case r.log.Err() != nil:
+		// Before the check for repetitions: what an offline log remembers of a
+		// producer may be what it failed to sync.
+		a.Err = r.log.Err()
 	case a.AcksAll && role.ISR < settings.MinInSyncReplicas:
 		a.Err = ErrNotEnoughReplicas
 	}

@@ -65,6 +65,7 @@ type Replica struct {
 	role     atomic.Pointer[Role]
 	hw       atomic.Int64
 	deleted  atomic.Bool
+	unsynced atomic.Int64 // bytes that wait for a sync to begin
 
 	// Owned by the shard loop; never touched elsewhere.
 	full        bool // the last write found no room
@@ -104,6 +105,12 @@ func (r *Replica) Log() *segment.Log { return r.log }
 
 // HighWatermark is the offset below which every in-sync replica has the records.
 func (r *Replica) HighWatermark() int64 { return r.hw.Load() }
+
+// UnsyncedBytes is how many bytes of the log wait for a sync to begin.
+func (r *Replica) UnsyncedBytes() int64 { return r.unsynced.Load() }
+
+// noteUnsynced publishes what only the owner may ask the log.
+func (r *Replica) noteUnsynced() { r.unsynced.Store(r.log.UnsyncedBytes()) }
 
 // LastStableOffset is the high watermark while no transaction can be open.
 func (r *Replica) LastStableOffset() int64 { return r.hw.Load() }

@@ -145,6 +145,7 @@ func (s *Shard) flush() {
 		if n > 0 {
 			// The in-sync set is this replica alone: written here is written everywhere.
 			r.hw.Store(r.log.EndOffset())
+			r.noteUnsynced()
 			r.appended(n)
 		}
 	}

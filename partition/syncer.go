@@ -48,9 +48,10 @@ func (y *syncer) submit(jobs []syncJob) {
 	}
 }
 
-// stop ends the goroutine after the sync that is under way and gives the
-// results that the shard did not take: a failed sync must not be repeated by
-// the closing of the log. Jobs not begun are dropped: closing a log syncs it.
+// stop ends the goroutine after everything submitted was synced and gives the
+// results that the shard did not take. They matter to the closing of a log: a
+// failed sync must not be repeated, and bytes handed out for a sync (BeginSync)
+// are not synced a second time.
 func (y *syncer) stop() []syncJob {
 	y.mu.Lock()
 	y.closed = true
@@ -82,10 +83,10 @@ func (y *syncer) loop() {
 			closed := y.closed
 			y.waiting, y.spare = y.spare, nil
 			y.mu.Unlock()
-			if closed {
-				return
-			}
 			if len(jobs) == 0 {
+				if closed {
+					return
+				}
 				break
 			}
 			files = files[:0]
@@ -107,8 +108,7 @@ func (y *syncer) loop() {
 			clear(files)
 			y.shard.cfg.Observe.Synced(n, took)
 			if y.shard.Post(&synced{jobs}) != nil {
-				y.lost = jobs
-				return
+				y.lost = append(y.lost, jobs...)
 			}
 		}
 	}
@@ -122,10 +122,11 @@ func (c *synced) run(s *Shard) {
 		j := &c.jobs[i]
 		r := j.replica
 		r.syncing = false
+		r.log.EndSync(j.upTo, j.err) // of a deleted log too: it holds the files open
+		r.noteUnsynced()
 		if r.deleted.Load() {
 			continue
 		}
-		r.log.EndSync(j.upTo, j.err)
 		if j.err != nil {
 			s.cfg.Observe.SyncFailed()
 			s.log.Error("sync failed; the log is offline", "partition", r.TP.String(), "error", j.err)
@@ -168,19 +169,33 @@ func (s *Shard) wantSync(r *Replica) {
 	}
 	set := r.settings.Load()
 	if len(r.durable) == 0 && r.unflushed < set.FlushMessages && r.log.UnsyncedBytes() < s.cfg.SyncBytes {
-		if !r.watched {
-			r.watched = true
-			s.unsynced = append(s.unsynced, r)
-			s.tickLater()
-		}
+		s.watch(r)
 		return
 	}
 	s.beginSync(r)
 }
 
+// watch has the tick look at r.
+func (s *Shard) watch(r *Replica) {
+	if !r.watched {
+		r.watched = true
+		s.unsynced = append(s.unsynced, r)
+		s.tickLater()
+	}
+}
+
+// beginSync hands r's dirty files to the syncer. If there are none although
+// bytes are unsynced, the log is offline, or one of its files cannot be opened
+// now: then nothing may be reported as synced (EndSync), and the tick tries
+// again.
 func (s *Shard) beginSync(r *Replica) {
 	var upTo int64
 	r.files, upTo = r.log.BeginSync(r.files[:0])
+	if len(r.files) == 0 {
+		s.watch(r)
+		return
+	}
+	r.noteUnsynced()
 	r.unflushed = 0
 	r.syncing = true
 	s.syncs = append(s.syncs, syncJob{replica: r, files: r.files, upTo: upTo})
@@ -214,7 +229,7 @@ func (tick) run(s *Shard) {
 	s.ticking = false
 	left := s.unsynced[:0]
 	for _, r := range s.unsynced {
-		if r.deleted.Load() || r.log.SyncedOffset() >= r.log.EndOffset() {
+		if r.log.Err() != nil || r.log.SyncedOffset() >= r.log.EndOffset() {
 			r.watched = false
 			continue
 		}
@@ -222,7 +237,7 @@ func (tick) run(s *Shard) {
 		if f := r.settings.Load().FlushMs; f < age {
 			age = f
 		}
-		if !r.syncing && s.nowMs-r.log.UnsyncedSinceMs() >= age {
+		if !r.syncing && (len(r.durable) > 0 || s.nowMs-r.log.UnsyncedSinceMs() >= age) {
 			s.beginSync(r)
 		}
 		left = append(left, r)

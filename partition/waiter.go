@@ -22,9 +22,14 @@ func NewWaiter(missing int64, wake func()) *Waiter {
 // Fire wakes the waiter unless it has been woken.
 func (w *Waiter) Fire() {
 	if w.fired.CompareAndSwap(false, true) {
-		w.wake()
+		wake := w.wake
+		w.wake = nil // lists may keep w for a while, but not the request behind it
+		wake()
 	}
 }
+
+// Fired tells whether the waiter has been woken.
+func (w *Waiter) Fired() bool { return w.fired.Load() }
 
 // Watch is one partition that a waiter watches. Seen is the high watermark up
 // to which the fetch has looked: if more is there when the shard gets to it,

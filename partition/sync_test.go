@@ -1,0 +1,194 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"ringmain/segment"
+)
+
+func TestStopSyncsWhatWaitsBehindASync(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.gate = make(chan struct{})
+	first, other := f.replica, f.open("other", f.replica.Settings())
+	one := f.append(true, f.batch(-1, -1, 1))
+	f.settled() // its sync hangs
+	f.replica = other
+	two := f.append(true, f.batch(-1, -1, 1)) // queues behind it
+	f.settled()
+	f.stopped = true
+	stopped := make(chan error, 1)
+	go func() { stopped <- f.shard.Stop() }()
+	close(f.sync.gate)
+	if err := wait(t, "stop", stopped); err != nil {
+		t.Fatal(err)
+	}
+	for r, c := range map[*Replica]answered{first: one, other: two} {
+		if a := wait(t, "answer", c); a.Err != nil {
+			t.Errorf("%s: %v", r.TP, a.Err)
+		}
+		if synced, end := r.Log().SyncedOffset(), r.Log().EndOffset(); synced != end {
+			t.Errorf("%s: synced to %d of %d after a stop that was called clean", r.TP, synced, end)
+		}
+	}
+	if n := f.dir.FileBudget().Open(); n != 0 {
+		t.Errorf("%d files are open after the stop", n)
+	}
+}
+
+func TestAFailedSyncBehindAStopIsReported(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.gate = make(chan struct{})
+	f.sync.syncErr = errors.New("input/output error")
+	all := f.append(true, f.batch(-1, -1, 1))
+	f.settled()
+	f.stopped = true
+	stopped := make(chan error, 1)
+	go func() { stopped <- f.shard.Stop() }()
+	close(f.sync.gate)
+	if err := wait(t, "stop", stopped); !errors.Is(err, segment.ErrStorage) {
+		t.Errorf("stop after a failed sync: %v, want ErrStorage: the directory must not be marked as clean", err)
+	}
+	if a := wait(t, "answer", all); a.Err == nil {
+		t.Error("an append whose sync failed was acknowledged")
+	}
+}
+
+func TestARepetitionIsNotAcknowledgedAfterAFailedSync(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.syncErr = errors.New("input/output error")
+	if a := wait(t, "answer", f.append(true, f.batch(7, 0, 1))); !errors.Is(a.Err, segment.ErrStorage) {
+		t.Fatalf("append: %v, want ErrStorage", a.Err)
+	}
+	if a := wait(t, "answer", f.append(true, f.batch(7, 0, 1))); !errors.Is(a.Err, segment.ErrStorage) {
+		t.Errorf("the producer's second try: %v, want ErrStorage: its bytes are on no disk", a.Err)
+	}
+	if n := f.replica.Log().SyncedOffset(); n != 0 {
+		t.Errorf("synced to %d, no sync has succeeded", n)
+	}
+}
+
+func TestTheTickDoesNotRaiseWhatFailedToSync(t *testing.T) {
+	f := newFixture(t, nil)
+	wait(t, "answer", f.append(false, f.batch(-1, -1, 1))) // unsynced: watched by the tick
+	f.sync.syncErr = errors.New("input/output error")
+	wait(t, "answer", f.append(true, f.batch(-1, -1, 1)))
+	for range 2 { // it may begin a sync, whose result comes with the next round
+		if err := f.replica.do(func(s *Shard) error {
+			s.nowMs += (2 * time.Hour).Milliseconds()
+			tick{}.run(s)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(100 * time.Millisecond); f.replica.Log().SyncedOffset() == 0 && time.Now().Before(end); {
+			f.settled()
+		}
+	}
+	if n := f.replica.Log().SyncedOffset(); n != 0 {
+		t.Fatalf("synced to %d, no sync has succeeded", n)
+	}
+}
+
+func TestDeletingDuringASyncGivesTheFilesBack(t *testing.T) {
+	f := newFixture(t, nil)
+	f.sync.gate = make(chan struct{})
+	f.append(true, f.batch(-1, -1, 1))
+	f.settled()
+	if err := f.replica.Delete(); err != nil {
+		t.Fatal(err)
+	}
+	close(f.sync.gate)
+	f.stopped = true
+	if err := f.shard.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.dir.FileBudget().Open(); n != 0 {
+		t.Fatalf("%d files of a deleted partition are still open", n)
+	}
+}
+
+// TestManyAtOnce has producers, fetchers, retention, reconfiguration, deletions
+// and a metrics scrape at work on one shard; every append and every waiter must
+// be answered, before and by the stop. Worth most with -race.
+func TestManyAtOnce(t *testing.T) {
+	f := newFixture(t, nil)
+	replicas := []*Replica{f.replica}
+	for i := range 3 {
+		replicas = append(replicas, f.open(fmt.Sprint("t", i), f.replica.Settings()))
+	}
+	const each = 200
+	var work, open sync.WaitGroup
+	answers := make(answered, 16)
+	acknowledged := map[*Replica]int64{}
+	collected := make(chan struct{})
+	go func() {
+		defer close(collected)
+		for a := range answers {
+			if a.Err == nil {
+				acknowledged[a.Replica] = max(acknowledged[a.Replica], a.BaseOffset+1)
+			}
+			open.Done()
+		}
+	}()
+	for i, r := range replicas {
+		work.Add(4)
+		go func() {
+			defer work.Done()
+			for n := range each {
+				b := f.batch(int64(i), int32(n), 1)
+				open.Add(1)
+				if f.shard.PostAppends([]*Append{{Replica: r, Batch: b, MaxTimestamp: b.MaxTimestamp(), AcksAll: n%2 == 0, Done: answers}}) != nil {
+					open.Done()
+				}
+			}
+		}()
+		go func() {
+			defer work.Done()
+			for range each {
+				open.Add(1)
+				w := NewWaiter(1, open.Done)
+				Park(w, []Watch{{Replica: r, Seen: r.HighWatermark()}, {Replica: replicas[0], Seen: replicas[0].HighWatermark()}})
+				defer w.Fire() // the deadline
+			}
+		}()
+		go func() {
+			defer work.Done()
+			for range each / 10 {
+				r.Retain()
+				r.Reconfigure(r.Settings())
+				r.DeleteRecords(-1)
+			}
+		}()
+		go func() {
+			defer work.Done()
+			for range each {
+				_ = r.UnsyncedBytes() + r.Log().Size() + int64(r.Log().SegmentCount())
+				if p, err := r.Log().Plan(r.Log().StartOffset(), r.HighWatermark(), 1<<20, true); err == nil {
+					p.Release()
+				}
+			}
+		}()
+	}
+	if err := replicas[3].Delete(); err != nil {
+		t.Error(err)
+	}
+	work.Wait()
+	f.stopped = true
+	if err := f.shard.Stop(); err != nil {
+		t.Error(err)
+	}
+	done := make(chan struct{})
+	go func() { open.Wait(); close(done) }()
+	wait(t, "end of all answers and wake-ups", done)
+	close(answers)
+	<-collected
+	for _, r := range replicas[:3] {
+		if n := r.Log().SyncedOffset(); n < acknowledged[r] {
+			t.Errorf("%s: acknowledged to %d, synced to %d", r.TP, acknowledged[r], n)
+		}
+	}
+}
