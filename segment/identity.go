@@ -78,7 +78,7 @@ func survey(fsys vfs.FS, path string) (exists bool, err error) {
 		switch e.Name {
 		case identityName:
 			return true, nil
-		case lockName, identityName + tmpSuffix, probeName, "lost+found": // a start that was killed, a fresh volume
+		case lockName, identityName + tmpSuffix, probeName, MetadataDirName, "lost+found": // a start that was killed, a fresh volume
 		case "meta.properties":
 			return false, fmt.Errorf("%w: %s was formatted by Apache Kafka (it has meta.properties); give Ringmain a directory of its own", ErrForeign, path)
 		default:
@@ -104,19 +104,5 @@ func adoptIdentity(fsys vfs.FS, path string, exists bool, id Ident) (Ident, erro
 		}
 		return id, nil
 	}
-	b, err := vfs.ReadFile(fsys, file)
-	if err != nil {
-		return Ident{}, fmt.Errorf("read identity: %w", err)
-	}
-	have, err := decodeIdentity(file, b)
-	if err != nil {
-		return Ident{}, err
-	}
-	if id.ClusterID != "" && id.ClusterID != have.ClusterID {
-		return Ident{}, fmt.Errorf("%w: %s is of cluster %s, this node is of cluster %s", ErrIdentity, path, have.ClusterID, id.ClusterID)
-	}
-	if id.NodeID != have.NodeID {
-		return Ident{}, fmt.Errorf("%w: %s is of node %d, this node is %d (node.id)", ErrIdentity, path, have.NodeID, id.NodeID)
-	}
-	return have, nil
+	return readIdentity(fsys, path, id)
 }

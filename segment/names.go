@@ -25,6 +25,11 @@ const (
 	damagedSuffix  = ".damaged"
 )
 
+// MetadataDirName is the directory of the cluster's metadata in the first log
+// directory. It is not this package's, and it is made before the log directory
+// is formatted.
+const MetadataDirName = "__cluster_metadata"
+
 // offsetName is Kafka's name of a file that begins at an offset: 20 digits.
 func offsetName(offset int64, suffix string) string {
 	return fmt.Sprintf("%020d%s", offset, suffix)

@@ -275,10 +275,11 @@ func (r *recovery) resumeIndex() error {
 		}
 	}
 	if s.idx == nil {
-		r.rep.IndexRebuilt = s.size > 0 && r.rp.pos > 0
-		if err := l.home.fs.Remove(offsetPath(l.home.path, s.base, indexSuffix)); err != nil && !isNotExist(err) {
+		err := l.home.fs.Remove(offsetPath(l.home.path, s.base, indexSuffix))
+		if err != nil && !isNotExist(err) {
 			return fmt.Errorf("remove damaged index: %w", err)
 		}
+		r.rep.IndexRebuilt = err == nil // a young segment has none yet
 	}
 	pos := int64(from.pos)
 	return l.replay(r.segs, r.at, pos, r.at, r.rp.pos, r.rep, func(h record.Batch) {

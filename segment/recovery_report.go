@@ -22,7 +22,7 @@ type RecoveryReport struct {
 	// to but not including LostTo. The log goes on at LostTo.
 	LostFrom, LostTo int64
 
-	IndexRebuilt    bool // of the active segment
+	IndexRebuilt    bool // of the active segment: it was there and not believed
 	EpochsRebuilt   bool
 	MetadataRebuilt bool
 }

@@ -1,0 +1,107 @@
+package segment
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+
+	"ringmain/internal/vfs"
+	"ringmain/model"
+)
+
+// A round larger than any table or ring: hundreds of files, one of them with
+// more buffers than one system call takes.
+func TestLargeRounds(t *testing.T) {
+	eachBackend(func(be backend) {
+		t.Run(be.name, func(t *testing.T) {
+			const files, many = 300, 2500
+			d := openDir(t, vfs.OS{}, t.TempDir()+"/data")
+			defer d.Close()
+			io := be.make()
+			defer io.Close()
+			var logs []*Log
+			want := make([][]byte, files)
+			for i := range files {
+				l, _, err := d.OpenLog(model.TopicPartition{Topic: "round", Partition: int32(i)}, testTopic, DefaultConfig())
+				if err != nil {
+					t.Fatal(err)
+				}
+				logs = append(logs, l)
+				n := 1 + i%3
+				if i == 7 {
+					n = many
+				}
+				for k := range n {
+					b := batchOf(t0, 1, (i+k)%50)
+					if _, err := l.Stage(b, 0, t0, t0); err != nil {
+						t.Fatal(err)
+					}
+					want[i] = append(want[i], b...)
+				}
+			}
+			if errs := Flush(io, logs); errs != nil {
+				t.Fatal(errs)
+			}
+			var fs []*File
+			for _, l := range logs {
+				fs, _ = l.BeginSync(fs)
+			}
+			if errs := io.Sync(fs); errs != nil || len(fs) != files {
+				t.Fatal(len(fs), errs)
+			}
+			for i, l := range logs {
+				l.EndSync(l.EndOffset(), nil)
+				got, err := os.ReadFile(l.Path() + "/" + offsetName(0, logSuffix))
+				if err != nil || !bytes.Equal(got, want[i]) {
+					t.Fatalf("file %d: %d bytes, want %d, %v", i, len(got), len(want[i]), err)
+				}
+				if l.SyncedOffset() != l.EndOffset() {
+					t.Errorf("file %d: synced %d of %d", i, l.SyncedOffset(), l.EndOffset())
+				}
+				l.Close()
+			}
+		})
+	})
+}
+
+func BenchmarkGroupSync(b *testing.B) {
+	for _, be := range backends {
+		for _, n := range []int{1, 8, 64} {
+			b.Run(fmt.Sprintf("%s/files=%d", be.name, n), func(b *testing.B) {
+				d := openDir(b, vfs.OS{}, b.TempDir()+"/data")
+				defer d.Close()
+				io := be.make()
+				defer io.Close()
+				var logs []*Log
+				for i := range n {
+					l, _, err := d.OpenLog(model.TopicPartition{Topic: "sync", Partition: int32(i)}, testTopic, DefaultConfig())
+					if err != nil {
+						b.Fatal(err)
+					}
+					logs = append(logs, l)
+				}
+				batch := batchOf(t0, 1, 16<<10)
+				var fs []*File
+				for b.Loop() {
+					for _, l := range logs {
+						l.Stage(batch, 0, t0, t0)
+					}
+					if errs := Flush(io, logs); errs != nil {
+						b.Fatal(errs)
+					}
+					fs = fs[:0]
+					for _, l := range logs {
+						fs, _ = l.BeginSync(fs)
+					}
+					if errs := io.Sync(fs); errs != nil {
+						b.Fatal(errs)
+					}
+					for _, l := range logs {
+						l.EndSync(l.EndOffset(), nil)
+					}
+				}
+			})
+		}
+	}
+}
