@@ -14,12 +14,15 @@ import (
 func (l *Log) Plan(offset, limit int64, maxBytes int, firstWhole bool) (Range, error) {
 	for {
 		r, err := l.plan(offset, limit, maxBytes, firstWhole)
-		if !errors.Is(err, errGone) {
-			return r, err
+		if err == nil {
+			return r, nil
+		}
+		if l.closed.Load() {
+			return Range{}, ErrClosed
 		}
 		// Retention took the segment between the look and the reference: the
 		// log start has risen, so this ends.
-		if err := l.Err(); err != nil && errors.Is(err, ErrClosed) {
+		if !errors.Is(err, errGone) {
 			return Range{}, err
 		}
 	}
@@ -105,14 +108,23 @@ func (l *Log) planRecent(seg *segment, offset, limit, end, maxBytes int64, first
 // planSegment does the same by index and batch headers. found: the answer is
 // final (it may be empty); otherwise the next segment is to be asked.
 func (l *Log) planSegment(seg *segment, offset, limit int64, maxBytes int, firstWhole bool) (Range, bool, error) {
-	size := l.publishedSize(seg)
-	from, found, err := l.locate(seg, size, offset)
-	if err != nil || !found {
-		return Range{}, false, err
+	l.mu.Lock()
+	size, from, found := seg.size, int64(seg.hint.pos), seg.hint.offset == offset && seg.hint.pos > 0
+	l.mu.Unlock()
+	if !found {
+		var err error
+		if from, found, err = l.locate(seg, size, offset); err != nil || !found {
+			return Range{}, false, err
+		}
 	}
-	to, err := l.boundary(seg, size, from, limit, int64(maxBytes), firstWhole)
+	to, next, err := l.boundary(seg, size, from, limit, int64(maxBytes), firstWhole)
 	if err != nil {
 		return Range{}, false, err
+	}
+	if next >= 0 && to > from { // a sequential reader comes back for it
+		l.mu.Lock()
+		seg.hint = hint{offset: next, pos: uint32(to)}
+		l.mu.Unlock()
 	}
 	r, err := seg.rangeOf(from, to)
 	return r, true, err
@@ -212,20 +224,21 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 }
 
 // boundary finds where to stop: the end of the last batch that fits and does
-// not reach limit.
-func (l *Log) boundary(seg *segment, size, from, limit, maxBytes int64, firstWhole bool) (int64, error) {
+// not reach limit. next is the base offset of the batch there, -1 if it was not
+// looked at.
+func (l *Log) boundary(seg *segment, size, from, limit, maxBytes int64, firstWhole bool) (to, next int64, err error) {
 	if from+maxBytes >= size && limit >= l.segmentEnd(seg) {
-		return size, nil
+		return size, -1, nil
 	}
 	at := indexEntry{pos: uint32(from)}
 	if e, _, err := l.floor(seg, byPosition, from+maxBytes); err != nil {
-		return 0, err
+		return 0, -1, err
 	} else if int64(e.pos) > from {
 		at = e
 	}
 	if limit < l.segmentEnd(seg) {
 		if e, _, err := l.floor(seg, byOffset, limit-seg.base); err != nil {
-			return 0, err
+			return 0, -1, err
 		} else if e.pos < at.pos {
 			at = e
 			if int64(e.pos) < from {
@@ -234,7 +247,7 @@ func (l *Log) boundary(seg *segment, size, from, limit, maxBytes int64, firstWho
 		}
 	}
 	if err := seg.file.acquire(); err != nil {
-		return 0, err
+		return 0, -1, err
 	}
 	defer seg.file.Release()
 	w := newWalk(seg.file, size)
@@ -248,16 +261,16 @@ func (l *Log) boundary(seg *segment, size, from, limit, maxBytes int64, firstWho
 	for {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) {
-			return pos, nil
+			return pos, -1, nil
 		}
 		if err != nil {
-			return 0, err
+			return 0, -1, err
 		}
-		next := pos + int64(h.Size())
-		if h.LastOffset() >= limit || next > from+maxBytes && (pos > from || !firstWhole) {
-			return pos, nil
+		after := pos + int64(h.Size())
+		if h.LastOffset() >= limit || after > from+maxBytes && (pos > from || !firstWhole) {
+			return pos, h.BaseOffset(), nil
 		}
-		pos = next
+		pos = after
 	}
 }
 

@@ -174,6 +174,9 @@ func (l *Log) roll() {
 // unlink removes a segment's files. The .log goes last: while it is there a
 // restart removes the rest.
 func (s *segment) unlink(fsys vfs.FS, log *slog.Logger) {
+	// First no reader opens them any more, then they go.
+	s.file.doom()
+	s.doomIndex()
 	h := s.file.home
 	for _, suffix := range []string{snapshotSuffix, indexSuffix, logSuffix} {
 		path := offsetPath(h.path, s.base, suffix)
@@ -181,8 +184,6 @@ func (s *segment) unlink(fsys vfs.FS, log *slog.Logger) {
 			log.Warn("cannot remove an expired segment; the next start tries again", "file", path, "error", err)
 		}
 	}
-	s.file.doom()
-	s.doomIndex()
 }
 
 // doomIndex says that the index file goes or is replaced.

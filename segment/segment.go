@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// segment is one .log file with its index. size, next, tail and idx are
+// segment is one .log file with its index. size, next, tail, idx and hint are
 // guarded by Log.mu (the last segment changes; a closed one does not, apart
 // from a rebuilt index). The other fields belong to the owner.
 type segment struct {
@@ -16,6 +16,7 @@ type segment struct {
 
 	idx  *indexFile   // blocks on disk; nil if none
 	tail []indexEntry // entries after those blocks
+	hint hint         // where the last plan ended
 
 	// What a closed segment's index header says, read when first needed.
 	known   atomic.Bool // the stats below are valid
@@ -31,6 +32,13 @@ type segment struct {
 	allocated int64 // preallocated up to here
 	pinned    bool  // file holds a reference because of unsynced bytes
 	onDisk    bool  // the .log file exists
+}
+
+// hint is a batch whose place is known: it spares a sequential reader the
+// index.
+type hint struct {
+	offset int64 // its base offset
+	pos    uint32
 }
 
 func newSegment(h *home, base int64) *segment {

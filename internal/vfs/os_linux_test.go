@@ -65,7 +65,7 @@ func TestWritevAtAllocatesNothing(t *testing.T) {
 		if _, err := f.WritevAt(bufs, 7); err != nil {
 			t.Fatal(err)
 		}
-	}); n >= 1 {
+	}); n >= 1 && !raceEnabled { // the race detector makes sync.Pool forget on purpose
 		t.Errorf("WritevAt allocates %v times", n)
 	}
 }

@@ -1,0 +1,124 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// install publishes the recovered state.
+func (r *recovery) install(rp point, known bool, start int64) error {
+	l := r.l
+	next := max(r.end, start)
+	if known && rp.offset > next {
+		r.rep.LostFrom, r.rep.LostTo = r.end, rp.offset
+		l.log.Error("records that were on disk are missing; the partition goes on at the offset after them",
+			"directory", l.home.path, "lost_from", r.end, "lost_to", rp.offset)
+		next = rp.offset
+	}
+	last := r.segs[len(r.segs)-1]
+	last.next = r.end
+	synced := min(max(r.rp.offset, r.segs[0].base), r.end)
+	for i := r.at; i < len(r.segs); i++ {
+		if s := r.segs[i]; i > r.at && s.size > 0 || i == r.at && s.size > r.rp.pos {
+			l.markDirty(s)
+			s.file.fresh.Store(true) // whether the name was synced is not known
+			l.home.fresh.Store(true)
+			l.unsynced += s.size
+			if i == r.at {
+				l.unsynced -= r.rp.pos
+			}
+		}
+	}
+	if next > r.end {
+		// The offsets in between must never be given out, whatever happens
+		// next: what is there is synced, and the recovery point set behind.
+		if err := r.syncNow(); err != nil {
+			return err
+		}
+		s := newSegment(l.home, next)
+		s.known.Store(true)
+		r.segs = append(r.segs, s)
+	}
+	l.segs = r.segs
+	l.epochs = r.epochs.within(start, r.end).trimmed(start)
+	l.settle(start)
+	l.unsyncedSince, l.lastNowMs = time.Now().UnixMilli(), time.Now().UnixMilli()
+	l.synced.Store(max(synced, start))
+	l.point = r.rp
+	if len(l.dirty) == 0 { // everything there is was synced
+		l.point = l.pointNow()
+		l.synced.Store(l.end.Load())
+	}
+	l.savedPoint = point{offset: -1}
+	if known {
+		l.savedPoint = rp
+	}
+	if r.epochsStale || len(l.epochs) != len(r.epochs) {
+		l.writeEpochs()
+	}
+	if next > r.end {
+		// What the producers wrote last may lie in the gap: better no state
+		// than one that has their next batch refused.
+		l.producers.byID = nil
+		l.point.flags = pointNoProducers
+		l.storeSnapshot(next, l.takeSnapshot(next, next, 0))
+		if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{l.point}), l.dir.points.sync()); err != nil {
+			return err
+		}
+		l.savedPoint = l.point
+	}
+	for _, s := range l.segs[r.at : len(l.segs)-1] {
+		if len(s.tail) > 0 || s.idx == nil {
+			l.seal(s)
+		}
+	}
+	l.touched = r.rep.CheckedBytes > 0 || r.rep.HeaderBytes > 0
+	r.rep.Segments = len(l.segs)
+	if err := r.dropLaterSnapshots(); err != nil {
+		return err
+	}
+	expired := 0
+	for expired < len(l.segs)-1 && l.segs[expired].next <= start && !slices.Contains(l.dirty, l.segs[expired]) {
+		expired++
+	}
+	l.dropFront(expired, 0)
+	return nil
+}
+
+// syncNow makes the dirty segments durable.
+func (r *recovery) syncNow() error {
+	l := r.l
+	for _, s := range l.dirty {
+		if err := s.file.acquire(); err != nil {
+			return err
+		}
+		errs := syncInTurn([]*File{s.file})
+		s.file.Release()
+		if errs != nil {
+			return fmt.Errorf("sync recovered segment: %w", errs[0])
+		}
+	}
+	l.dirty, l.unsynced = nil, 0
+	return nil
+}
+
+// dropLaterSnapshots removes snapshots of a future that was lost, durably: if
+// one came back when the log has grown past it, it would be believed.
+func (r *recovery) dropLaterSnapshots() error {
+	l := r.l
+	end := l.end.Load()
+	removed := false
+	for _, o := range l.snapshots {
+		if o > end {
+			l.removeSnapshot(o)
+			removed = true
+		}
+	}
+	l.snapshots = slices.DeleteFunc(slices.Clone(l.snapshots), func(o int64) bool { return o > end })
+	if removed {
+		return l.home.fs.SyncDir(l.home.path)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"ringmain/internal/vfs"
+	"ringmain/record"
+)
+
+// loadEpochs reads the history, or makes it from the batches when the file is
+// missing, damaged, older than the recovery point, or trimmed for a log start
+// that a power cut took back.
+func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
+	l := r.l
+	path := filepath.Join(l.home.path, epochsName)
+	latest := int32(-1)
+	b, err := vfs.ReadFile(l.home.fs, path)
+	if err == nil {
+		topic, h, derr := decodeEpochs(b)
+		if err = derr; err == nil && topic != l.topic {
+			err = errDamaged
+		}
+		if err == nil {
+			latest = h.latest()
+			r.epochs = h.within(start, r.rp.offset)
+		}
+	}
+	if errors.Is(err, ErrNewer) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	stale := known && rp.epoch > latest ||
+		len(r.epochs) > 0 && r.epochs[0].Start > start ||
+		len(r.epochs) == 0 && r.rp.offset > start
+	if (err == nil || r.rp.offset == r.segs[r.live].base && r.rp.pos == 0) && !stale {
+		r.epochsStale = err != nil
+		return nil
+	}
+	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
+	r.rep.EpochsRebuilt, r.epochsStale = true, true
+	r.epochs = nil
+	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(h record.Batch) {
+		r.epochs = r.epochs.with(h.LeaderEpoch(), h.BaseOffset())
+	})
+}
+
+// loadProducers makes the producer state at the log end: the newest snapshot
+// there is, and the headers of the batches after it. It runs when the end is
+// known, because a snapshot of what was cut must not be used.
+//
+// Segments below the log start still count: a kill may have come before they
+// were removed, and before a snapshot was taken that replaces them. But if one
+// of them is missing or torn, what the others say is too old.
+func (r *recovery) loadProducers(trusted bool) error {
+	l := r.l
+	l.snapshots = r.o.snapshots
+	i, pos, from := 0, int64(0), int64(-1)
+	h, byID, ok := l.newestSnapshot(r.segs[0].base, r.end)
+	switch {
+	case trusted && r.rp.flags&pointNoProducers != 0 && (!ok || h.offset <= r.rp.offset):
+		i, pos, from = r.at, r.rp.pos, r.rp.offset
+	case ok:
+		l.producers.byID = byID
+		if h.offset == r.end {
+			return nil
+		}
+		from = h.offset
+		i = max(segmentOf(r.segs, h.offset), 0)
+		if r.segs[i].base == h.segBase && h.pos <= r.segs[i].size {
+			pos = h.pos
+		}
+	}
+	if i >= len(r.segs) {
+		return nil
+	}
+	now := time.Now().UnixMilli()
+	add := func(h record.Batch) {
+		if h.BaseOffset() >= from {
+			l.producers.add(h, now, false)
+			l.sinceSnap += int64(h.Size())
+		}
+	}
+	if i < r.live {
+		expect, gap := max(from, r.segs[i].base), false
+		last := r.live - 1
+		err := l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, func(h record.Batch) {
+			gap = gap || h.BaseOffset() > expect
+			expect = h.LastOffset() + 1
+			add(h)
+		})
+		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
+			return err
+		}
+		if err != nil || gap || expect != r.segs[r.live].base {
+			l.producers.byID, l.sinceSnap = nil, 0
+		}
+		i, pos = r.live, 0
+	}
+	last := len(r.segs) - 1
+	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, add)
+}
+
+// resumeIndex prepares the index of the segment that holds the recovery point
+// so that check can go on adding to it.
+func (r *recovery) resumeIndex() error {
+	l, s := r.l, r.segs[r.at]
+	head, x, err := l.readHeader(s.base)
+	if err == nil && head.size == s.size && head.size == r.rp.pos && (r.at < len(r.segs)-1 || head.next == r.rp.offset) {
+		s.setStats(head) // a clean stop: nothing is read
+		s.idx = x
+		return nil
+	}
+	from := indexEntry{maxTs: noIndexTimestamp}
+	if kept := l.soundBlocks(s, r.rp.pos); kept != nil {
+		last, ok, err := kept.floor(s.base, byPosition, r.rp.pos-1)
+		if err == nil && ok && l.pointsAtBatch(s, last) {
+			s.idx, from = kept, last
+			s.lastEntry, s.entries = int64(last.pos), int64(kept.blocks*indexBlockMax)
+			s.maxTs, s.firstTs = last.maxTs, l.firstTimestamp(s)
+		}
+	}
+	if s.idx == nil {
+		err := l.home.fs.Remove(offsetPath(l.home.path, s.base, indexSuffix))
+		if err != nil && !isNotExist(err) {
+			return fmt.Errorf("remove damaged index: %w", err)
+		}
+		r.rep.IndexRebuilt = err == nil // a young segment has none yet
+	}
+	pos := int64(from.pos)
+	return l.replay(r.segs, r.at, pos, r.at, r.rp.pos, r.rep, func(h record.Batch) {
+		s.index(uint32(h.BaseOffset()-s.base), pos, h.MaxTimestamp(), int64(l.cfg.IndexIntervalBytes))
+		pos += int64(h.Size())
+		s.next = h.LastOffset() + 1
+	})
+}
+
+// soundBlocks keeps the index blocks that lie wholly before limit, and cuts
+// the file behind them: what is there may be of a state of the log that was
+// lost. nil if the file cannot be used.
+func (l *Log) soundBlocks(s *segment, limit int64) (kept *indexFile) {
+	f := newFile(l.home, s.base, indexSuffix)
+	if f.acquire() != nil {
+		return nil
+	}
+	defer f.Release()
+	defer func() {
+		if kept == nil {
+			f.gone.Store(true) // nobody keeps this File: closed by Release
+		}
+	}()
+	size, err := f.f.Size()
+	if err != nil || size < indexHeaderSize+indexBlockSize {
+		return nil
+	}
+	blocks := int((size - indexHeaderSize) / indexBlockSize)
+	x := &indexFile{file: f, blocks: blocks}
+	buf := blockPool.Get().(*[indexBlockSize]byte)
+	defer blockPool.Put(buf)
+	lo, hi := 0, blocks // blocks whose last entry lies before limit
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		n, err := x.read(s.base, mid, buf[:])
+		if err != nil {
+			return nil
+		}
+		if int64(blockEntry(buf[:], n-1).pos) < limit {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	x.blocks = lo
+	if f.f.Truncate(indexHeaderSize+int64(lo)*indexBlockSize) != nil {
+		return nil
+	}
+	return x
+}
+
+// firstTimestamp is the largest timestamp of a segment's first batch.
+func (l *Log) firstTimestamp(s *segment) int64 {
+	if s.file.acquire() != nil {
+		return noIndexTimestamp
+	}
+	defer s.file.Release()
+	w := newWalk(s.file, s.size)
+	defer w.done()
+	h, err := w.header(0)
+	if err != nil {
+		return noIndexTimestamp
+	}
+	return h.MaxTimestamp()
+}
+
+// pointsAtBatch compares an entry with the log.
+func (l *Log) pointsAtBatch(s *segment, e indexEntry) bool {
+	if s.file.acquire() != nil {
+		return false
+	}
+	defer s.file.Release()
+	w := newWalk(s.file, s.size)
+	defer w.done()
+	h, err := w.header(int64(e.pos))
+	return err == nil && h.BaseOffset() == s.base+int64(e.rel)
+}
