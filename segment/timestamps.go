@@ -21,7 +21,10 @@ type Found struct {
 func (l *Log) OffsetForTimestamp(ts, limit int64) (f Found, ok bool, err error) {
 	for {
 		f, ok, err = l.search(ts, limit)
-		if !errors.Is(err, errGone) || l.closed.Load() {
+		if err != nil && l.closed.Load() {
+			return Found{}, false, ErrClosed
+		}
+		if !errors.Is(err, errGone) {
 			return f, ok, err
 		}
 	}
@@ -32,7 +35,10 @@ func (l *Log) OffsetForTimestamp(ts, limit int64) (f Found, ok bool, err error) 
 func (l *Log) MaxTimestamp(limit int64) (f Found, ok bool, err error) {
 	for {
 		f, ok, err = l.searchMax(limit)
-		if !errors.Is(err, errGone) || l.closed.Load() {
+		if err != nil && l.closed.Load() {
+			return Found{}, false, ErrClosed
+		}
+		if !errors.Is(err, errGone) {
 			return f, ok, err
 		}
 	}
