@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"runtime"
 	"sync"
@@ -24,6 +25,9 @@ type applier struct {
 	// home says in which log directory a partition's files are; filled from the
 	// directories at start, then kept by the applier.
 	home map[model.TopicPartition]*segment.Dir
+	// twice has the other directories of partitions that were found in several:
+	// a power cut can bring a deleted topic's back after its name was used again.
+	twice map[model.TopicPartition][]*segment.Dir
 
 	// first is closed when the first image is served.
 	first chan struct{}
@@ -39,17 +43,57 @@ type appliedWaiter struct {
 }
 
 func newApplier(b *Broker, dirs []*segment.Dir) (*applier, error) {
-	a := &applier{b: b, dirs: dirs, home: map[model.TopicPartition]*segment.Dir{}, first: make(chan struct{})}
+	a := &applier{b: b, dirs: dirs, home: map[model.TopicPartition]*segment.Dir{}, twice: map[model.TopicPartition][]*segment.Dir{}, first: make(chan struct{})}
 	for _, d := range dirs {
 		tps, err := d.Partitions()
 		if err != nil {
 			return nil, err
 		}
 		for _, tp := range tps {
-			a.home[tp] = d
+			if err := a.found(tp, d); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return a, nil
+}
+
+// found notes that a partition's files are in d.
+func (a *applier) found(tp model.TopicPartition, d *segment.Dir) error {
+	other := a.home[tp]
+	if other == nil {
+		a.home[tp] = d
+		return nil
+	}
+	for _, o := range append(a.twice[tp], other) {
+		id, err1 := d.TopicIDOf(tp)
+		old, err2 := o.TopicIDOf(tp)
+		if err := errors.Join(err1, err2); err != nil {
+			return fmt.Errorf("partition %s is in %s and in %s: %w", tp, o.Path(), d.Path(), err)
+		}
+		if id == old {
+			return fmt.Errorf("partition %s of topic id %s is in %s and in %s; move one of them away", tp, id, o.Path(), d.Path())
+		}
+	}
+	a.twice[tp] = append(a.twice[tp], d)
+	return nil
+}
+
+// settle decides, for a partition that was found in several directories, which
+// is the topic's, and sets the others aside.
+func (a *applier) settle(tp model.TopicPartition, topic model.TopicID) {
+	all := append([]*segment.Dir{a.home[tp]}, a.twice[tp]...)
+	delete(a.twice, tp)
+	for _, d := range all {
+		if id, err := d.TopicIDOf(tp); err == nil && id == topic {
+			a.home[tp] = d
+		}
+	}
+	for _, d := range all {
+		if d != a.home[tp] {
+			_ = a.setAside(d, tp) // it is logged, and a directory that stays harms nobody
+		}
+	}
 }
 
 // wait returns once everything up to the metadata index is served here.
@@ -90,7 +134,7 @@ func (a *applier) apply(img *metadata.Image, d *metadata.Delta) {
 	select {
 	case <-a.first:
 	default:
-		a.discardStrays(img)
+		a.setStraysAside(img)
 		close(a.first)
 	}
 	a.reached(img.Offset())
@@ -115,25 +159,38 @@ func (a *applier) reached(index int64) {
 	a.waiters = left
 }
 
-// discardStrays removes, once at start, the files of partitions whose topic is
-// not in the metadata: it was deleted, and a kill came before its files were.
-func (a *applier) discardStrays(img *metadata.Image) {
+// setStraysAside renames, once at start, the directories of partitions whose
+// topic is not in the metadata, as Kafka does. Usually the topic was deleted,
+// and a kill came before its files were; but metadata that was restored from an
+// old copy looks the same, so nothing is deleted.
+func (a *applier) setStraysAside(img *metadata.Image) {
 	for tp, dir := range a.home {
 		if t := img.Topic(tp.Topic); t != nil && t.Partition(tp.Partition) != nil {
 			continue
 		}
+		if len(a.twice[tp]) > 0 {
+			a.settle(tp, model.TopicID{}) // all but one, which is next
+		}
+		dir = a.home[tp]
 		id, err := dir.TopicIDOf(tp)
 		if err != nil || img.TopicByID(id) != nil {
 			a.b.log.Warn("a partition's directory belongs to no topic that the metadata knows; it is left alone", "dir", dir.Path(), "partition", tp.String(), "error", err)
 			continue
 		}
-		a.b.log.Warn("removing the files of a deleted topic", "partition", tp.String(), "topic_id", id.String(), "dir", dir.Path())
-		if err := dir.Discard(tp); err != nil {
-			a.b.log.Error("the files of a deleted topic could not be removed", "partition", tp.String(), "error", err)
-			continue
+		if a.setAside(dir, tp) == nil {
+			delete(a.home, tp)
 		}
-		delete(a.home, tp)
 	}
+}
+
+func (a *applier) setAside(dir *segment.Dir, tp model.TopicPartition) error {
+	to, err := dir.SetAside(tp)
+	if err != nil {
+		a.b.log.Error("the directory of a topic that does not exist could not be set aside", "partition", tp.String(), "dir", dir.Path(), "error", err)
+		return err
+	}
+	a.b.log.Warn("a partition's directory is of a topic that does not exist and was set aside; remove it when nothing in it is needed", "partition", tp.String(), "set_aside", to)
+	return nil
 }
 
 // open opens the logs of new topics, several at a time, and publishes the
@@ -160,7 +217,7 @@ func (a *applier) open(img *metadata.Image, topics []*metadata.Topic) {
 	// Placing is serial (it counts), opening is not.
 	dirs := make([]*segment.Dir, len(jobs))
 	for i, j := range jobs {
-		dirs[i] = a.place(model.TopicPartition{Topic: j.t.Name, Partition: j.index})
+		dirs[i] = a.place(model.TopicPartition{Topic: j.t.Name, Partition: j.index}, j.t.ID)
 	}
 	var wg sync.WaitGroup
 	next := make(chan int)
@@ -195,9 +252,8 @@ func (a *applier) openOne(img *metadata.Image, dir *segment.Dir, t *metadata.Top
 	log, _, err := dir.OpenLog(tp, t.ID, set.Log)
 	if errors.Is(err, segment.ErrTopicID) {
 		// A topic of this name was deleted, and a kill came before its files
-		// were removed.
-		a.b.log.Warn("removing the files of a deleted topic of the same name", "partition", tp.String(), "dir", dir.Path())
-		if err := dir.Discard(tp); err != nil {
+		// were removed; see setStraysAside.
+		if err := a.setAside(dir, tp); err != nil {
 			return nil, err
 		}
 		log, _, err = dir.OpenLog(tp, t.ID, set.Log)
@@ -212,7 +268,10 @@ func (a *applier) openOne(img *metadata.Image, dir *segment.Dir, t *metadata.Top
 
 // place gives the log directory of a partition: where its files are, else the
 // one with the fewest partitions, as Kafka chooses.
-func (a *applier) place(tp model.TopicPartition) *segment.Dir {
+func (a *applier) place(tp model.TopicPartition, topic model.TopicID) *segment.Dir {
+	if len(a.twice[tp]) > 0 {
+		a.settle(tp, topic)
+	}
 	if d := a.home[tp]; d != nil {
 		return d
 	}
@@ -273,7 +332,7 @@ func (a *applier) change(img *metadata.Image, t *metadata.Topic) {
 			set = a.b.topicSettings(img, t.Name)
 		}
 		tp := model.TopicPartition{Topic: t.Name, Partition: int32(i)}
-		r, err := a.openOne(img, a.place(tp), t, int32(i), set)
+		r, err := a.openOne(img, a.place(tp, t.ID), t, int32(i), set)
 		if err != nil {
 			a.b.log.Error("a partition's log could not be opened; it is offline", "partition", tp.String(), "error", err)
 			now.fail(int32(i))
