@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -261,6 +262,11 @@ func (s *Server) directories() error {
 	if len(dirs) == 0 {
 		return &UsageError{Key: key, Value: value, Problem: "at least one directory is needed"}
 	}
+	for i, dir := range dirs {
+		if slices.ContainsFunc(dirs[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(dir) }) {
+			return &UsageError{Key: key, Value: value, Problem: "directory " + dir + " is there twice"}
+		}
+	}
 	s.LogDirs = dirs
 	s.MetadataDir = strings.TrimSpace(s.Text("metadata.log.dir"))
 	if s.MetadataDir == "" {
@@ -275,6 +281,7 @@ func (s *Server) fill() error {
 	if s.HTTPListen = strings.TrimSpace(s.Text("ringmain.http.listen")); s.HTTPListen == "off" {
 		s.HTTPListen = ""
 	}
+	s.LostLogDirs = s.List("ringmain.lost.log.dirs")
 	s.IOEngine = s.Text("ringmain.io.engine")
 	s.EventLoops = int(s.Int("ringmain.event.loops"))
 	s.Appenders = int(s.Int("ringmain.appenders"))

@@ -52,12 +52,13 @@ type Server struct {
 	ControllerNames    []string
 	LogDirs            []string
 	MetadataDir        string
-	HTTPListen         string // host:port; empty for none
-	IOEngine           string // auto, uring, pwritev
-	EventLoops         int    // 0: choose
-	Appenders          int    // 0: choose
-	PoolSize           int    // 0: choose
-	OpenFiles          int    // 0: the process's limit
+	LostLogDirs        []string // ids of directories that are given up
+	HTTPListen         string   // host:port; empty for none
+	IOEngine           string   // auto, uring, pwritev
+	EventLoops         int      // 0: choose
+	Appenders          int      // 0: choose
+	PoolSize           int      // 0: choose
+	OpenFiles          int      // 0: the process's limit
 	MetricsMaxSeries   int
 	SyncBytes          int64
 	SyncMs             int64

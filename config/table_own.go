@@ -28,6 +28,8 @@ var ownDefs = []Def{
 		Status: Honoured, Doc: "Partitions that one request may create in all."},
 	{Name: "ringmain.open.files", Type: Int, Default: "0", Check: between(0, 100000000),
 		Status: Honoured, Doc: "File descriptors the broker may use in all; 0 takes the limit of the process."},
+	{Name: "ringmain.lost.log.dirs", Type: List, Default: "",
+		Status: Honoured, Doc: "Ids of log directories that are lost for good. Without it a start with such a directory missing is refused; with it, partitions that were there begin again, empty."},
 	{Name: "ringmain.metrics.max.series", Type: Int, Default: "10000", Check: between(0, 10000000),
 		Status: Honoured, Doc: "Time series per partition that one scrape of the metrics may carry; 0 leaves them out."},
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -27,7 +28,7 @@ func (n *Node) startHTTP() error {
 	}
 	l, err := net.Listen("tcp", n.cfg.HTTPListen)
 	if err != nil {
-		return err
+		return fmt.Errorf("the HTTP port cannot be opened (ringmain.http.listen, --http): %w", err)
 	}
 	h := &httpServer{addr: l.Addr().String()}
 	n.observe(&h.ready)
@@ -55,10 +56,8 @@ func (n *Node) startHTTP() error {
 	return nil
 }
 
-func (h *httpServer) stop(ctx context.Context) error {
-	h.ready.Store(false)
-	return h.server.Shutdown(ctx)
-}
+// stop comes last: until then /readyz tells load balancers to look elsewhere.
+func (h *httpServer) stop(ctx context.Context) error { return h.server.Shutdown(ctx) }
 
 // observe tells the metrics where to look when they are scraped.
 func (n *Node) observe(ready *atomic.Bool) {

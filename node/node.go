@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -34,7 +33,10 @@ type Node struct {
 	metrics *metrics.Set
 
 	descriptors descriptors
+	fs          vfs.FS
 	dirs        []*segment.Dir
+	metaDir     *segment.Dir // metadata.log.dir, unless it is one of dirs
+	gaveUp      bool         // a log directory was lost, and the operator knows
 	controller  *controller.Controller
 	shards      []*partition.Shard
 	broker      *broker.Broker
@@ -43,13 +45,15 @@ type Node struct {
 	failed      chan error
 }
 
-// stopTimeout bounds how long a stop waits for answers that are under way.
-const stopTimeout = 10 * time.Second
+// stopTimeout bounds how long a stop waits for answers that are under way. It
+// leaves time to close the logs before those who stop containers lose patience,
+// which they do after 10 seconds.
+const stopTimeout = 5 * time.Second
 
 // Start builds a node and returns when it serves. On an error everything that
 // was started is stopped again.
 func Start(ctx context.Context, cfg *config.Server, build Build, log *slog.Logger) (*Node, error) {
-	n := &Node{cfg: cfg, build: build, log: log, begun: processStart(), failed: make(chan error, 1), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
+	n := &Node{cfg: cfg, build: build, log: log, fs: vfs.OS{}, begun: processStart(), failed: make(chan error, 1), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
 	if err := n.start(ctx); err != nil {
 		n.abandon()
 		return nil, err
@@ -59,17 +63,13 @@ func Start(ctx context.Context, cfg *config.Server, build Build, log *slog.Logge
 }
 
 func (n *Node) start(ctx context.Context) error {
-	id, err := n.openDirs()
-	if err != nil {
-		return err
-	}
-	n.controller, err = controller.Open(controller.Config{Dir: n.metadataDir(), NodeID: n.cfg.NodeID, ClusterID: id.ClusterID}, n.log)
-	if err != nil {
+	if err := n.openStorage(); err != nil {
 		return err
 	}
 	if err := n.startShards(); err != nil {
 		return err
 	}
+	var err error
 	n.broker, err = broker.New(broker.Deps{
 		Settings: n.settings(), Config: n.cfg, Meta: n.controller, Dirs: n.dirs, Shards: n.shards,
 		Metrics: n.metrics, Log: n.log, BrokerConfigured: n.brokerConfigured,
@@ -101,27 +101,6 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	return nil
 }
-
-// openDirs locks and checks (or formats) the log directories. All of them
-// belong to one cluster: the first that knows which one says so.
-func (n *Node) openDirs() (segment.Ident, error) {
-	id := segment.Ident{NodeID: n.cfg.NodeID}
-	budget := segment.NewFileBudget(n.descriptors.logs)
-	for _, path := range n.cfg.LogDirs {
-		d, err := segment.OpenDir(vfs.OS{}, path, id, n.log)
-		if err != nil {
-			return id, err
-		}
-		d.UseFileBudget(budget)
-		n.dirs = append(n.dirs, d)
-		id.ClusterID = d.Ident().ClusterID
-	}
-	return id, nil
-}
-
-// metadataDir is the controller's own directory: below metadata.log.dir, which
-// is the first log directory unless it is set.
-func (n *Node) metadataDir() string { return filepath.Join(n.cfg.MetadataDir, "__cluster_metadata") }
 
 // startShards starts one shard for every two processors, each with the backend
 // that suits the first log directory.
@@ -162,7 +141,7 @@ func (n *Node) register(ctx context.Context) error {
 		}
 		b.Endpoints = append(b.Endpoints, metadata.Endpoint{Listener: l.Name, Host: l.Host, Port: int32(port), Protocol: l.Protocol})
 	}
-	clean := true
+	clean := !n.gaveUp
 	for _, d := range n.dirs {
 		clean = clean && d.WasClean()
 	}
@@ -206,13 +185,26 @@ func (n *Node) Failed() <-chan error { return n.failed }
 func (n *Node) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	n.broker.Stop()
-	errs := []error{n.server.Stop(ctx)}
 	if n.http != nil {
-		errs = append(errs, n.http.stop(ctx))
+		n.http.ready.Store(false)
+	}
+	n.broker.Stop()
+	errs := []error{n.cut("Kafka", n.server.Stop(ctx))}
+	if n.http != nil {
+		errs = append(errs, n.cut("HTTP", n.http.stop(ctx)))
 	}
 	errs = append(errs, n.closeStorage(true))
 	return errors.Join(errs...)
+}
+
+// cut lets a stop be clean although a client did not take its answer in time:
+// what is on disk does not depend on it.
+func (n *Node) cut(port string, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		n.log.Warn("answers that their clients did not take were cut off", "port", port, "after", stopTimeout.String())
+		return nil
+	}
+	return err
 }
 
 // closeStorage ends the shards (which closes every log), the metadata log and
@@ -230,6 +222,9 @@ func (n *Node) closeStorage(clean bool) error {
 			errs = append(errs, d.MarkClean())
 		}
 		errs = append(errs, d.Close())
+	}
+	if n.metaDir != nil {
+		errs = append(errs, n.metaDir.Close())
 	}
 	return errors.Join(errs...)
 }
