@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,11 +63,11 @@ func (f *serveFlags) values() (map[string]string, error) {
 	if f.configFile != "" {
 		file, err := os.Open(f.configFile)
 		if err != nil {
-			return nil, err
+			return nil, usagef("--config: %w", err)
 		}
 		defer file.Close()
 		if values, err = config.ParseProperties(file); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.configFile, err)
+			return nil, usagef("--config: %s: %w", f.configFile, err)
 		}
 	}
 	for _, o := range f.overrides {
@@ -138,9 +139,23 @@ func serve(ctx context.Context, f *serveFlags, out io.Writer) error {
 	case <-ctx.Done():
 	}
 	go func() {
-		<-signals
+		secondSignal(signals)
 		log.Warn("second signal: stopping at once")
-		os.Exit(1)
+		os.Exit(exitFailure)
 	}()
 	return n.Stop()
+}
+
+// oneWish is how close two signals must be to count as one: timeout(1) and some
+// supervisors signal a process and then its group.
+const oneWish = 100 * time.Millisecond
+
+// secondSignal returns when somebody has lost patience with the stop.
+func secondSignal(signals <-chan os.Signal) {
+	first := time.Now()
+	for range signals {
+		if time.Since(first) > oneWish {
+			return
+		}
+	}
 }
