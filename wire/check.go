@@ -4,10 +4,16 @@ package wire
 const (
 	maxArray = 1_000_000 // elements of one array
 	maxTags  = 10_000    // tagged fields of one struct
-	// maxElements bounds all structs, strings in arrays and tagged fields of
-	// one request: each of them costs tens of bytes of memory where it may have
-	// cost two on the wire.
-	maxElements = 2_000_000
+	// maxElements bounds the elements of all arrays and the tagged fields of one
+	// request. Each may be two bytes on the wire and costs up to some hundred in
+	// memory: decoded, while it is handled, and in the answer, which often says
+	// something of each.
+	maxElements = 250_000
+	// maxCreated is the same for CreateTopics, where a request for a million
+	// topics is refused in words.
+	maxCreated = 2_000_000
+
+	keyCreateTopics = 19
 )
 
 // Check is the guard of Decode: it walks body by the shape of the request and
@@ -29,6 +35,9 @@ func check(key, version int16, body []byte) (int, error) {
 		return 0, unsupported(s, version)
 	}
 	c := checker{cursor: cursor{b: body}, budget: maxElements}
+	if key == keyCreateTopics {
+		c.budget = maxCreated
+	}
 	c.run(s.programs[version-s.min], "")
 	if c.what != "" {
 		return 0, malformed("%s version %d: %s: %s", s.name, version, c.where, c.what)
@@ -106,15 +115,19 @@ func (c *checker) field(o *op, compact bool) {
 		c.fail(tooMany)
 		return
 	}
-	if o.size > 0 { // elements of fixed size, passed at once
-		c.skip(n * o.size)
-		return
+	least := o.size // of one element
+	if least == 0 {
+		least = o.of.min
 	}
-	if n*o.of.min > c.left() {
+	if n*least > c.left() {
 		c.fail(badCount)
 		return
 	}
 	if c.spend(n); c.what != "" {
+		return
+	}
+	if o.size > 0 { // elements of fixed size, passed at once
+		c.skip(n * o.size)
 		return
 	}
 	for range n {

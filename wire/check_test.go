@@ -194,6 +194,35 @@ func TestCheckBoundsNestedArrays(t *testing.T) {
 	if err := Check(19, 2, many); !errors.Is(err, ErrMalformed) {
 		t.Errorf("2.7 million configs: %v", err)
 	}
+	// Integers are elements too: many answers have a struct for each.
+	partitions := func(n int) []byte {
+		req := kmsg.NewPtrDescribeProducersRequest()
+		rt := kmsg.NewDescribeProducersRequestTopic()
+		rt.Partitions = make([]int32, n)
+		req.Topics = append(req.Topics, rt)
+		return req.AppendTo(nil)
+	}
+	if err := Check(61, 0, partitions(maxElements-1)); err != nil {
+		t.Errorf("%d partitions: %v", maxElements-1, err)
+	}
+	if err := Check(61, 0, partitions(maxElements)); !errors.Is(err, ErrMalformed) {
+		t.Errorf("%d partitions: %v", maxElements, err)
+	}
+	produce := func(n int) []byte {
+		req := kmsg.NewPtrProduceRequest()
+		req.SetVersion(9)
+		rt := kmsg.NewProduceRequestTopic()
+		rt.Partitions = make([]kmsg.ProduceRequestTopicPartition, n)
+		req.Topics = append(req.Topics, rt)
+		return req.AppendTo(nil)
+	}
+	var head ProduceHead
+	if err := WalkProduce(9, produce(maxElements-1), &head, nil); err != nil {
+		t.Errorf("produce to %d partitions: %v", maxElements-1, err)
+	}
+	if err := WalkProduce(9, produce(maxElements), &head, nil); !errors.Is(err, ErrMalformed) {
+		t.Errorf("produce to %d partitions: %v", maxElements, err)
+	}
 }
 
 func TestDecodeAliasesBytesButNotStrings(t *testing.T) {

@@ -103,6 +103,7 @@ func (w *produceWalk) topics(h *ProduceHead, fn func(ProducePartition) error) er
 		leastTopic, leastPartition = 3, 6
 	}
 	topics := w.count(leastTopic)
+	elements := topics // so far
 	for range topics {
 		w.at = w.p
 		var p ProducePartition
@@ -114,6 +115,9 @@ func (w *produceWalk) topics(h *ProduceHead, fn func(ProducePartition) error) er
 			w.fail(nullValue)
 		}
 		partitions := w.count(leastPartition)
+		if elements += partitions; elements > maxElements {
+			w.fail(overBudget)
+		}
 		if fn == nil {
 			h.Topics++
 			h.Partitions += partitions
