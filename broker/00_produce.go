@@ -40,6 +40,8 @@ type produceCall struct {
 	walked  []wire.ProducePartition
 	nodes   []wire.NodeEndpoint // of leaders elsewhere
 
+	named map[*partition.Replica]bool // with good records, if the request has many partitions
+
 	validator record.Validator
 	remaining atomic.Int32 // appends not yet answered
 	visit     func(wire.ProducePartition) error
@@ -135,6 +137,9 @@ func (p *produceCall) requestError(head *wire.ProduceHead) int16 {
 func (p *produceCall) submit() {
 	nowMs := time.Now().UnixMilli()
 	p.posts = p.posts[:0]
+	if len(p.walked) > manyPartitions {
+		p.named = map[*partition.Replica]bool{}
+	}
 	for i := range p.walked {
 		a := &p.appends[i]
 		if a.Replica == nil {
@@ -146,6 +151,9 @@ func (p *produceCall) submit() {
 			continue
 		}
 		p.posts = append(p.posts, a)
+		if p.named != nil {
+			p.named[a.Replica] = true
+		}
 	}
 	if len(p.posts) == 0 {
 		p.answer()
@@ -159,10 +167,8 @@ func (p *produceCall) submit() {
 func (p *produceCall) check(i int, nowMs int64) error {
 	a := &p.appends[i]
 	w := &p.walked[i]
-	for j := range i {
-		if p.appends[j].Replica == a.Replica {
-			return errDuplicatePartition
-		}
+	if p.again(i) {
+		return errDuplicatePartition
 	}
 	set := a.Replica.Settings()
 	res, err := p.validator.Validate(w.Records, &set.Rules, nowMs, p.h.Version)
@@ -174,6 +180,24 @@ func (p *produceCall) check(i int, nowMs int64) error {
 	a.Done = p
 	a.Err = nil
 	return nil
+}
+
+// manyPartitions is how many partitions of a request are compared one by one.
+const manyPartitions = 32
+
+// again tells whether the request has named the partition of append i before,
+// with records that were good.
+func (p *produceCall) again(i int) bool {
+	r := p.appends[i].Replica
+	if p.named != nil {
+		return p.named[r]
+	}
+	for j := range i {
+		if p.appends[j].Replica == r {
+			return true
+		}
+	}
+	return false
 }
 
 // post hands the appends to their shards: those of one shard under one lock.
@@ -259,13 +283,19 @@ func (p *produceCall) answer() {
 	p.recycle()
 }
 
+// keptPartitions is the largest request whose room is kept for later ones.
+const keptPartitions = 4096
+
 // recycle drops every reference and puts p back.
 func (p *produceCall) recycle() {
 	clear(p.results)
 	clear(p.appends)
 	clear(p.posts)
 	clear(p.walked)
+	if cap(p.results) > keptPartitions {
+		p.results, p.appends, p.posts, p.walked = nil, nil, nil, nil
+	}
 	p.results, p.appends, p.posts, p.walked = p.results[:0], p.appends[:0], p.posts[:0], p.walked[:0]
-	p.request, p.b, p.frame, p.nodes, p.heavy = request{}, nil, nil, nil, false
+	p.request, p.b, p.frame, p.nodes, p.named, p.heavy = request{}, nil, nil, nil, nil, false
 	produceCalls.Put(p)
 }

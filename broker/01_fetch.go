@@ -286,7 +286,14 @@ func (c *fetchCall) park(missing int64) {
 		p.records = segment.Range{}
 		watches = append(watches, partition.Watch{Replica: p.replica, Seen: p.hw, Epoch: p.leader.LeaderEpoch})
 	}
-	w := partition.NewWaiter(missing, func() { c.conn.Post(c.look) })
+	var w *partition.Waiter
+	w = partition.NewWaiter(missing, func() {
+		c.conn.Post(func() {
+			unpark(c.conn, w)
+			c.look()
+		})
+	})
+	park(c.conn, w)
 	c.b.deadlines.add(c.deadline, w)
 	partition.Park(w, watches)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,7 @@ type Broker struct {
 	ctx      context.Context // of everything on the pool; ends with Stop
 	cancel   context.CancelFunc
 	stopping atomic.Bool
+	large    sync.Mutex // held by the one large request that is served
 }
 
 // New builds a broker; it serves nothing before Start.
@@ -130,8 +132,9 @@ func (b *Broker) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop answers what is parked, ends what runs on the pool and the background
-// work. Call it before the connections are closed.
+// Stop answers what is parked and what waits for the pool, and ends the
+// background work. Call it before the connections are closed; what still comes
+// on them meanwhile is answered. Start need not have been called.
 func (b *Broker) Stop() {
 	b.stopping.Store(true)
 	b.deadlines.close()

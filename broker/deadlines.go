@@ -2,6 +2,7 @@ package broker
 
 import (
 	"container/heap"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,38 +11,54 @@ import (
 
 // deadlines fires parked fetches when their max wait has passed. One goroutine
 // with one timer; it sleeps as long as nothing is parked. An entry whose waiter
-// has fired stays until its time has come: max wait bounds how long that is,
-// and firing again does nothing.
+// has fired is swept when the heap has doubled: its own time may be half an
+// hour away.
 type deadlines struct {
-	mu     sync.Mutex
-	heap   deadlineHeap
-	timer  *time.Timer
-	closed bool
+	mu      sync.Mutex
+	heap    deadlineHeap
+	sweepAt int // length at which the fired ones are removed
+	timer   *time.Timer
+	closed  bool
 }
+
+// sweepMin is the length from which sweeping is worth it.
+const sweepMin = 64
 
 type deadline struct {
 	at     time.Time
 	waiter *partition.Waiter
 }
 
-func newDeadlines() *deadlines { return &deadlines{} }
+func newDeadlines() *deadlines { return &deadlines{sweepAt: sweepMin} }
 
-// add fires w at the given time.
+// add fires w at the given time; at once when everything is stopping.
 func (d *deadlines) add(at time.Time, w *partition.Waiter) {
+	if !d.push(at, w) {
+		w.Fire()
+	}
+}
+
+func (d *deadlines) push(at time.Time, w *partition.Waiter) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return
+		return false
+	}
+	if len(d.heap) >= d.sweepAt {
+		d.heap = slices.DeleteFunc(d.heap, func(e deadline) bool { return e.waiter.Fired() })
+		heap.Init(&d.heap)
+		d.sweepAt = 2*len(d.heap) + sweepMin
 	}
 	heap.Push(&d.heap, deadline{at, w})
 	if d.heap[0].waiter != w {
-		return
+		return true
 	}
 	if d.timer == nil {
 		d.timer = time.AfterFunc(time.Until(at), d.fire)
 	} else {
 		d.timer.Reset(time.Until(at))
 	}
+	return true
 }
 
 func (d *deadlines) fire() {

@@ -31,9 +31,10 @@ type request struct {
 // Opened implements netio.Handler.
 func (b *Broker) Opened(*netio.Conn) {}
 
-// Closed implements netio.Handler. Fetches that are parked notice by
-// themselves: sending to a closed connection does nothing.
-func (b *Broker) Closed(*netio.Conn, error) {}
+// Closed implements netio.Handler. Fetches that are parked would otherwise be
+// kept until their max wait has passed. All else notices by itself: sending to a
+// closed connection does nothing.
+func (b *Broker) Closed(c *netio.Conn, _ error) { abandonParked(c) }
 
 // Frame implements netio.Handler: it is called on the connection's loop with
 // one request.
@@ -78,33 +79,46 @@ func (b *Broker) Frame(c *netio.Conn, f *netio.Frame) {
 	}
 }
 
-// serve decodes a request and answers it on the connection's loop where the
-// API is quick, else on the pool, with the connection paused meanwhile.
+// quickBytes is the largest request that a quick API answers on the loop.
+const quickBytes = 64 << 10
+
+// largeBytes is the size from which requests are served one at a time.
+const largeBytes = 1 << 20
+
+// serve answers a request on the connection's loop where the API is quick, else
+// on the pool, with the connection paused meanwhile. It is decoded there too:
+// a decoded request can take many times the memory of its frame, and so only as
+// many exist as the pool has workers, and of large ones only one.
 func (b *Broker) serve(a *api, r request, f *netio.Frame, body []byte) {
+	if a.quick && len(body) <= quickBytes {
+		b.execute(a, r, f, body)
+		return
+	}
+	r.conn.Pause()
+	b.pool.run(func() {
+		if len(body) > largeBytes {
+			b.large.Lock()
+			defer b.large.Unlock()
+		}
+		b.execute(a, r, f, body)
+		r.conn.Resume()
+	})
+}
+
+func (b *Broker) execute(a *api, r request, f *netio.Frame, body []byte) {
 	req, err := wire.Decode(r.h.Key, r.h.Version, body)
 	if err != nil {
 		b.refuse(r, f, err)
 		return
 	}
 	c := &call{header: r.h, listener: r.conn.Listener(), remoteIP: r.conn.RemoteIP()}
-	answer := func() {
-		resp := netio.NewResponse()
-		out := a.serve(&b.admin, b.ctx, c, req)
-		out.SetVersion(r.h.Version)
-		resp.Buf = wire.AppendResponse(resp.Buf, r.h.Correlation, out)
-		b.answered(r.h.Key, responseError(out), r.start)
-		f.Release()
-		r.slot.Send(resp)
-	}
-	if a.quick {
-		answer()
-		return
-	}
-	r.conn.Pause()
-	b.pool.run(func() {
-		answer()
-		r.conn.Resume()
-	})
+	resp := netio.NewResponse()
+	out := a.serve(&b.admin, b.ctx, c, req)
+	out.SetVersion(r.h.Version)
+	resp.Buf = wire.AppendResponse(resp.Buf, r.h.Correlation, out)
+	b.answered(r.h.Key, responseError(out), r.start)
+	f.Release()
+	r.slot.Send(resp)
 }
 
 // refuse closes the connection for a body that does not parse, as Kafka does.

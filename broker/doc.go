@@ -7,8 +7,8 @@
 // disk), or on a bounded pool (everything administrative, decompression, cold
 // reads, lookups by time). While a request of a connection is on the pool,
 // that connection is not read any further, so effects stay in the order of the
-// requests; a Fetch that waits for data holds nobody up, because the answers
-// are put in order by netio's slots.
+// requests; a Fetch that waits for data holds nobody up (a second one does),
+// because the answers are put in order by netio's slots.
 //
 // The package owns no partition state: it posts to shards (package partition)
 // and reads what they publish. Metadata is changed through the Metadata

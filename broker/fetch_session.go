@@ -98,57 +98,79 @@ func nextEpoch(e int32) int32 {
 	return e + 1
 }
 
+// maxSessionPartitions bounds what all sessions remember together: each
+// partition costs some 200 bytes, for as long as its session lives.
+const maxSessionPartitions = 1 << 20
+
 // fetchSessions is the broker's cache of sessions, bounded by
-// max.incremental.fetch.session.cache.slots.
+// max.incremental.fetch.session.cache.slots and maxSessionPartitions.
 type fetchSessions struct {
 	slots int
 
-	mu   sync.Mutex
-	byID map[int32]*fetchSession
+	mu         sync.Mutex
+	byID       map[int32]*fetchSession
+	partitions int // of all sessions
 }
 
 func newFetchSessions(slots int) *fetchSessions {
 	return &fetchSessions{slots: slots, byID: map[int32]*fetchSession{}}
 }
 
-// create makes a session for so many partitions, or gives nil if no slot can
+// create makes a session for so many partitions, or gives nil if no place can
 // be had: then the fetch is answered without one (session id 0).
 func (c *fetchSessions) create(byID bool, size int, now time.Time) *fetchSession {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.byID) >= c.slots && !c.evict(size, now) {
+	for c.partitions+size > maxSessionPartitions {
+		if !c.evictIdle(now) {
+			return nil
+		}
+	}
+	if len(c.byID) >= c.slots && !c.evictIdle(now) && !c.evictSmaller(size) {
 		return nil
 	}
 	s := newFetchSession(c.newID(), byID)
 	s.lastUsed, s.size = now, size
 	c.byID[s.id] = s
+	c.partitions += size
 	return s
 }
 
-// evict frees a slot: of a session unused for sessionIdle (the longest), or of
-// one that holds fewer partitions than the new one would. Larger sessions save
-// more, so they are kept.
-func (c *fetchSessions) evict(size int, now time.Time) bool {
-	var oldest, smallest *fetchSession
+// evictIdle gives up the session that is unused for longest, if that is longer
+// than sessionIdle.
+func (c *fetchSessions) evictIdle(now time.Time) bool {
+	var oldest *fetchSession
 	for _, s := range c.byID {
 		if oldest == nil || s.lastUsed.Before(oldest.lastUsed) {
 			oldest = s
 		}
+	}
+	if oldest == nil || now.Sub(oldest.lastUsed) <= sessionIdle {
+		return false
+	}
+	c.drop(oldest)
+	return true
+}
+
+// evictSmaller gives up the smallest session, if it holds fewer partitions than
+// the new one would. Larger sessions save more, so they are kept.
+func (c *fetchSessions) evictSmaller(size int) bool {
+	var smallest *fetchSession
+	for _, s := range c.byID {
 		if smallest == nil || s.size < smallest.size {
 			smallest = s
 		}
 	}
-	switch {
-	case oldest == nil:
-		return false
-	case now.Sub(oldest.lastUsed) > sessionIdle:
-		delete(c.byID, oldest.id)
-	case smallest.size < size:
-		delete(c.byID, smallest.id)
-	default:
+	if smallest == nil || smallest.size >= size {
 		return false
 	}
+	c.drop(smallest)
 	return true
+}
+
+func (c *fetchSessions) drop(s *fetchSession) {
+	delete(c.byID, s.id)
+	c.partitions -= s.size
 }
 
 // newID gives an unused random id above 0: it must not be guessable by another
@@ -175,16 +197,26 @@ func (c *fetchSessions) use(id int32, now time.Time) *fetchSession {
 	return s
 }
 
-// resized notes how many partitions s holds now, for the choice in evict.
+// resized notes how many partitions s holds now. One that has grown beyond what
+// all may hold together is dropped: its client begins again, without one.
 func (c *fetchSessions) resized(s *fetchSession, size int) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byID[s.id] != s {
+		return // evicted meanwhile
+	}
+	grown := size - s.size
 	s.size = size
-	c.mu.Unlock()
+	if c.partitions += grown; grown > 0 && c.partitions > maxSessionPartitions {
+		c.drop(s)
+	}
 }
 
 // remove drops a session.
 func (c *fetchSessions) remove(id int32) {
 	c.mu.Lock()
-	delete(c.byID, id)
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	if s := c.byID[id]; s != nil {
+		c.drop(s)
+	}
 }

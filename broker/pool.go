@@ -22,11 +22,14 @@ func newPool(limit int) *pool {
 	return p
 }
 
-// run queues fn. Workers start on demand, up to the limit, and stay.
+// run queues fn. Workers start on demand, up to the limit, and stay. Every job
+// is run, for a connection waits for it: what still comes while the broker
+// stops gets a goroutine of its own.
 func (p *pool) run(fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
+		go fn()
 		return
 	}
 	p.queue = append(p.queue, fn)
@@ -62,11 +65,10 @@ func (p *pool) work() {
 	}
 }
 
-// close lets the jobs that run finish and drops the rest.
+// close ends the workers once all that is queued was run.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true
-	p.queue = nil
 	p.wake.Broadcast()
 	p.mu.Unlock()
 	p.wg.Wait()

@@ -14,20 +14,27 @@ const checkpointEvery = 5 * time.Second
 // the checkpoints of the log directories. One goroutine; each log's work is
 // done by its shard.
 type retention struct {
-	b    *Broker
-	quit chan struct{}
-	done chan struct{}
+	b       *Broker
+	started bool
+	quit    chan struct{}
+	done    chan struct{}
 }
 
 func newRetention(b *Broker) *retention {
 	return &retention{b: b, quit: make(chan struct{}), done: make(chan struct{})}
 }
 
-func (r *retention) start() { go r.loop() }
+func (r *retention) start() {
+	r.started = true
+	go r.loop()
+}
 
+// stop ends the goroutine, if a start that failed has come that far.
 func (r *retention) stop() {
 	close(r.quit)
-	<-r.done
+	if r.started {
+		<-r.done
+	}
 }
 
 func (r *retention) loop() {
