@@ -10,7 +10,14 @@ func (s *Shard) Adopt(r *Replica) error {
 
 type adopt struct{ r *Replica }
 
-func (c *adopt) run(s *Shard) { s.replicas[c.r] = struct{}{} }
+func (c *adopt) run(s *Shard) {
+	r := c.r
+	s.replicas[r] = struct{}{}
+	if r.log.SyncedOffset() < r.log.EndOffset() { // written before a kill, and by now as old as can be
+		r.noteUnsynced()
+		s.watch(r)
+	}
+}
 
 // task runs a function on the loop after everything staged before it is
 // written.

@@ -3,10 +3,13 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
+	"ringmain/internal/vfs"
+	"ringmain/model"
 	"ringmain/segment"
 )
 
@@ -108,6 +111,46 @@ func TestDeletingDuringASyncGivesTheFilesBack(t *testing.T) {
 	}
 	if n := f.dir.FileBudget().Open(); n != 0 {
 		t.Fatalf("%d files of a deleted partition are still open", n)
+	}
+}
+
+func TestWhatAKillLeftUnsyncedIsSynced(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	path, id := t.TempDir(), model.NewTopicID()
+	tp := model.TopicPartition{Topic: "t"}
+	open := func() (*segment.Dir, *segment.Log) {
+		dir, err := segment.OpenDir(vfs.OS{}, path, segment.Ident{ClusterID: "c", NodeID: 1}, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, _, err := dir.OpenLog(tp, id, segment.DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir, l
+	}
+	dir, l := open()
+	b := (&fixture{t: t}).batch(-1, -1, 1)
+	if _, err := l.Stage(b, 0, b.MaxTimestamp(), time.Now().UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	if err := segment.Flush(segment.NewPwritevIO(), []*segment.Log{l}); err != nil {
+		t.Fatal(err)
+	}
+	dir.Close() // the log is left as a kill leaves it
+
+	dir, l = open()
+	defer dir.Close()
+	s := NewShard(Config{SyncBytes: 1 << 40, Observe: silent{}}, segment.NewPwritevIO(), segment.NewPwritevIO(), log)
+	defer s.Stop()
+	r := NewReplica(tp, id, l, &Settings{Log: segment.DefaultConfig(), FlushMessages: 1 << 62, FlushMs: 1 << 62}, Role{Leader: 1, ISR: 1, Local: true})
+	if err := s.Adopt(r); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); l.SyncedOffset() != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("synced to %d of %d, and nobody appends", l.SyncedOffset(), l.EndOffset())
+		}
 	}
 }
 
