@@ -21,7 +21,7 @@ import (
 //     v13 topic ids instead of names
 //   - the records are validated before anything is appended, each partition by
 //     itself: on the connection's loop, or on the pool where they must be
-//     decompressed
+//     decompressed or are very many
 //   - acks=0 has no answer; a failure closes the connection
 //
 // Not served: transactional batches (53 for the whole request).
@@ -68,6 +68,7 @@ func (b *Broker) produce(r request, f *netio.Frame, body []byte) {
 		return
 	}
 	p.acks = head.Acks
+	p.heavy = len(body) > largeBytes
 	p.prepare()
 	if code := p.requestError(&head); code != 0 {
 		for i := range p.results {

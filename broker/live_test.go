@@ -107,6 +107,9 @@ func newLive(t *testing.T, gate chan struct{}) *live {
 		if err := shard.Stop(); err != nil {
 			t.Error(err)
 		}
+		if n := l.dir.FileBudget().Open(); n != 0 && !t.Failed() {
+			t.Errorf("%d files are still open: a range was not given back", n)
+		}
 		l.dir.Close()
 	})
 	return l
@@ -304,6 +307,71 @@ func TestStopAnswersWhatTheBrokerHas(t *testing.T) {
 	<-stopped
 	if ran.Load() != 2 {
 		t.Error("the stop did not wait for what was running")
+	}
+}
+
+func TestALargeProduceLeavesTheLoop(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	release := make(chan struct{})
+	for range 2 { // all workers are busy
+		l.pool.run(func() { <-release })
+	}
+	c, other := l.dial(), l.dial()
+	req := produceRequest(1, "t", make([]byte, largeBytes), batchOf("x"))
+	c.send(7, req)
+	l.eventually("the request is queued", func() bool {
+		l.pool.mu.Lock()
+		defer l.pool.mu.Unlock()
+		return len(l.pool.queue) == 1
+	})
+	other.ask(3, kmsg.NewPtrApiVersionsRequest()) // the loop is free
+	close(release)
+	resp, err := c.receive(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := resp.(*kmsg.ProduceResponse).Topics[0].Partitions; p[0].ErrorCode == 0 || p[1].ErrorCode != 0 {
+		t.Errorf("errors %d and %d", p[0].ErrorCode, p[1].ErrorCode)
+	}
+}
+
+// All ways in which a request can end give back what it holds: the stop checks
+// the bytes in flight and the open files.
+func TestEveryEndOfAProduce(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	for name, c := range map[string]struct {
+		acks    int16
+		topic   string
+		records [][]byte
+		code    int16 // of the first partition
+		closes  bool
+	}{
+		"all fail":          {acks: 1, topic: "t", records: [][]byte{nil, {1}}, code: 87},
+		"unknown topic":     {acks: -1, topic: "none", records: [][]byte{batchOf("x")}, code: 3},
+		"bad acks":          {acks: 2, topic: "t", records: [][]byte{batchOf("x")}, code: 21},
+		"named twice":       {acks: -1, topic: "t", records: [][]byte{batchOf("x"), batchOf("x")}},
+		"no partition":      {acks: -1, topic: "t"},
+		"acks=0":            {acks: 0, topic: "t", records: [][]byte{batchOf("x")}},
+		"acks=0 that fails": {acks: 0, topic: "t", records: [][]byte{{1}}, closes: true},
+	} {
+		conn := l.dial()
+		var sent kmsg.Request = produceRequest(c.acks, c.topic, c.records...)
+		conn.send(7, sent)
+		if c.acks == 0 { // the next answer comes after it
+			sent = fetchRequest("t", 0, 0)
+			conn.send(11, sent)
+		}
+		resp, err := conn.receive(sent)
+		if c.closes != (err != nil) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if p, ok := resp.(*kmsg.ProduceResponse); ok && len(c.records) > 0 {
+			if got := p.Topics[0].Partitions[0].ErrorCode; got != c.code {
+				t.Errorf("%s: error code %d, want %d", name, got, c.code)
+			}
+		}
 	}
 }
 
