@@ -2,6 +2,12 @@ module ringmain
 
 go 1.26.8
 
+// What builds, tests and brokers leave behind is no part of the module.
+ignore (
+	./bin
+	./ringmain-data
+)
+
 require (
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/raft v1.8.0

@@ -44,7 +44,7 @@ func sources(t *testing.T) []sourceFile {
 		if d.IsDir() {
 			name := d.Name()
 			nested, _ := os.Stat(filepath.Join(path, "go.mod"))
-			if path != root && (name[0] == '.' || name == "testdata" || name == "vendor" || name == "node_modules" || nested != nil) {
+			if path == filepath.Join(root, "bin") || path != root && (name[0] == '.' || name == "testdata" || name == "vendor" || name == "node_modules" || nested != nil) {
 				return fs.SkipDir
 			}
 			return nil
