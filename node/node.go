@@ -42,7 +42,6 @@ type Node struct {
 	broker      *broker.Broker
 	server      *netio.Server
 	http        *httpServer
-	failed      chan error
 }
 
 // stopTimeout bounds how long a stop waits for answers that are under way. It
@@ -53,7 +52,7 @@ const stopTimeout = 5 * time.Second
 // Start builds a node and returns when it serves. On an error everything that
 // was started is stopped again.
 func Start(ctx context.Context, cfg *config.Server, build Build, log *slog.Logger) (*Node, error) {
-	n := &Node{cfg: cfg, build: build, log: log, fs: vfs.OS{}, begun: processStart(), failed: make(chan error, 1), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
+	n := &Node{cfg: cfg, build: build, log: log, fs: vfs.OS{}, begun: processStart(), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
 	if err := n.start(ctx); err != nil {
 		n.abandon()
 		return nil, err
@@ -176,9 +175,6 @@ func (n *Node) ReadyLine() string {
 	return fmt.Sprintf("ringmain ready kafka=%s http=%s node=%d cluster=%s ready_ms=%d",
 		n.server.Addr(n.cfg.Listeners[0].Name), http, n.cfg.NodeID, n.controller.Image().ClusterID(), n.ready.Milliseconds())
 }
-
-// Failed gives an error that ends the node.
-func (n *Node) Failed() <-chan error { return n.failed }
 
 // Stop stops cleanly: what was acknowledged and what was only written is on
 // disk when it returns.

@@ -27,6 +27,18 @@ func TestRosterReadsWhatItWrote(t *testing.T) {
 	}
 }
 
+func TestRosterDump(t *testing.T) {
+	path := t.TempDir() + "/" + rosterName
+	id := model.NewTopicID()
+	if err := vfs.WriteFile(vfs.OS{}, path, encodeRoster([]rosterDir{{id, "/data"}}), false); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := DumpFile(&out, path); err != nil || !CanDump(path) || out.String() != "log directory "+id.String()+" at /data\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
 func TestRosterNoticesEveryChangedByte(t *testing.T) {
 	sound := encodeRoster([]rosterDir{{model.NewTopicID(), "data"}})
 	for i := range sound {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ringmain/controller"
+	"ringmain/node"
 	"ringmain/segment"
 )
 
@@ -17,7 +18,7 @@ func newLogDumpCmd() *cobra.Command {
 		Use:   "dump FILE...",
 		Short: "Print files of a data directory as text",
 		Long: "Print files of a data directory as text: segments, indexes, snapshots, checkpoints,\n" +
-			"and the metadata log with its checkpoints and votes.\n" +
+			"the list of log directories, and the metadata log with its checkpoints and votes.\n" +
 			"The files are only read, and a broker may be using them. Damage is reported where it\n" +
 			"lies, and by the exit code 1.",
 		Example: "  ringmain log dump ringmain-data/orders-0/00000000000000000000.log\n" +
@@ -51,8 +52,11 @@ func newLogDumpCmd() *cobra.Command {
 
 // dumpFile asks the package that the file belongs to.
 func dumpFile(out io.Writer, path string, o segment.DumpOptions) error {
-	if controller.CanDump(path) {
+	switch {
+	case controller.CanDump(path):
 		return controller.DumpFile(out, path)
+	case node.CanDump(path):
+		return node.DumpFile(out, path)
 	}
 	return segment.DumpFile(out, path, o)
 }

@@ -134,8 +134,6 @@ func serve(ctx context.Context, f *serveFlags, out io.Writer) error {
 	select {
 	case s := <-signals:
 		log.Info("stopping", "signal", s.String())
-	case err := <-n.Failed():
-		log.Error("stopping", "error", err)
 	case <-ctx.Done():
 	}
 	go func() {
