@@ -1,0 +1,244 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"ringmain/test/harness"
+	"ringmain/test/peer"
+)
+
+func TestSignalsStopCleanlyAndKeepEverything(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	var want []string
+	var cluster string
+	for i, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		p := begin(t, local("--data-dir", dir)...)
+		r := p.ready()
+		if cluster == "" {
+			cluster = r.cluster
+			create(t, r.kafka, "t", 1)
+		}
+		if r.cluster != cluster {
+			t.Errorf("cluster %s became %s", cluster, r.cluster)
+		}
+		// acks=1 waits for no disk: the stop has to bring it there.
+		cl := client(t, r.kafka, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+		for n := range 50 {
+			v := fmt.Sprintf("%d/%d", i, n)
+			if err := cl.ProduceSync(within(t), &kgo.Record{Topic: "t", Value: []byte(v)}).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, v)
+		}
+		cl.Close()
+		p.signal(s)
+		if code := p.wait(); code != 0 {
+			t.Errorf("exit code %d after %v", code, s)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "clean-shutdown")); err != nil {
+			t.Errorf("after %v: %v", s, err)
+		}
+	}
+	p := begin(t, local("--data-dir", dir)...)
+	r := p.ready()
+	if got := read(t, r.kafka, "t", 0, len(want)); !slices.Equal(got, want) {
+		t.Errorf("after two stops the log has %q", got)
+	}
+	if e := describe(t, r.kafka, "t").Partitions[0].LeaderEpoch; e != 0 {
+		t.Errorf("clean stops raised the leader epoch to %d", e)
+	}
+	p.stop()
+}
+
+// TestDoubledSignalIsOne: timeout(1) signals a process and then its group.
+func TestDoubledSignalIsOne(t *testing.T) {
+	t.Parallel()
+	p := begin(t, local()...)
+	p.ready()
+	p.signal(syscall.SIGTERM)
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestStopDoesNotWaitForLongPolls(t *testing.T) {
+	t.Parallel()
+	p := begin(t, local()...)
+	r := p.ready()
+	create(t, r.kafka, "t", 1)
+	cl := client(t, r.kafka, kgo.FetchMaxWait(20*time.Second), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{"t": {0: kgo.NewOffset().AtStart()}}))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	polled := make(chan struct{})
+	go func() { defer close(polled); cl.PollFetches(ctx) }()
+	c, err := peer.Dial(r.kafka) // an idle connection
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	waitUntilParked(t, c)
+	began := time.Now()
+	p.stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the stop took %v", took)
+	}
+	cancel()
+	<-polled
+}
+
+// waitUntilParked gives a consumer's fetch the time to arrive: as long as some
+// requests of another connection take.
+func waitUntilParked(t *testing.T, c *peer.Conn) {
+	t.Helper()
+	for range 20 {
+		time.Sleep(10 * time.Millisecond)
+		req := kmsg.NewPtrApiVersionsRequest()
+		if _, err := c.Do(req); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stuck makes an answer that its reader does not take, and returns when it is
+// under way.
+func stuck(t *testing.T, addr string) {
+	t.Helper()
+	create(t, addr, "t", 1)
+	cl := client(t, addr)
+	for range 16 {
+		if err := cl.ProduceSync(within(t), &kgo.Record{Topic: "t", Value: make([]byte, 900_000)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cl.Close()
+	c, err := peer.Dial(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	fetch := kmsg.NewPtrFetchRequest()
+	fetch.Version = 13
+	fetch.MaxBytes, fetch.MaxWaitMillis, fetch.SessionEpoch = 50<<20, 100, -1
+	ft := kmsg.NewFetchRequestTopic()
+	ft.TopicID = describe(t, addr, "t").ID
+	fp := kmsg.NewFetchRequestTopicPartition()
+	fp.PartitionMaxBytes, fp.CurrentLeaderEpoch = 50<<20, -1
+	ft.Partitions = append(ft.Partitions, fp)
+	fetch.Topics = append(fetch.Topics, ft)
+	if err := c.Send(c.Frame(fetch)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSecondSignalExitsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := begin(t, local()...)
+	stuck(t, p.ready().kafka)
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.exited:
+		t.Fatalf("it did not wait for an answer that is under way; standard error: %s", p.errors())
+	case <-time.After(300 * time.Millisecond):
+	}
+	p.signal(syscall.SIGTERM)
+	began := time.Now()
+	if code := p.wait(); code != 1 {
+		t.Errorf("exit code %d after a second signal", code)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the second signal took %v", took)
+	}
+	if !strings.Contains(p.errors(), "second signal") {
+		t.Error("standard error does not say why it ended")
+	}
+}
+
+// TestStuckReaderDoesNotSpoilTheStop: it is cut off in the end, and that is no
+// failure. The ten seconds are those after which containers are killed.
+func TestStuckReaderDoesNotSpoilTheStop(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := beginIn(t, dir, "--data-dir", "data", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
+	r := p.ready()
+	stuck(t, r.kafka)
+	began := time.Now()
+	p.signal(syscall.SIGTERM)
+	eventually(t, "/readyz answers 503 while it stops, /healthz 200", func() bool {
+		status, _, _ := get(t, "http://"+r.http+"/readyz")
+		alive, _, _ := get(t, "http://"+r.http+"/healthz")
+		return status == 503 && alive == 200
+	})
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the stop took %v", took)
+	}
+	if tree(t, filepath.Join(dir, "data"))["clean-shutdown"] == "" {
+		t.Error("the stop was not clean")
+	}
+}
+
+func TestKillRaisesEpochsByOneAndKeepsIDs(t *testing.T) {
+	t.Parallel()
+	b := harness.StartOwn(t, harness.Options{})
+	cluster := b.Ready("cluster")
+	id := create(t, b.Addr(), "t", 3)
+	values := []string{"a", "b", "c"}
+	produce(t, b.Addr(), "t", 2, values...)
+	for kills := range 3 {
+		b.Kill()
+		if err := b.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		if b.Ready("cluster") != cluster {
+			t.Errorf("cluster %s became %s", cluster, b.Ready("cluster"))
+		}
+		d := describe(t, b.Addr(), "t")
+		if d.ID != id {
+			t.Errorf("topic id %v became %v", id, d.ID)
+		}
+		for _, p := range d.Partitions {
+			if p.LeaderEpoch != int32(kills+1) {
+				t.Errorf("after %d kills partition %d has leader epoch %d", kills+1, p.Partition, p.LeaderEpoch)
+			}
+		}
+		if got := read(t, b.Addr(), "t", 2, 3); !slices.Equal(got, values) {
+			t.Errorf("after %d kills the log has %q", kills+1, got)
+		}
+	}
+}
+
+func TestStartOnAnotherPortIsAdvertised(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	var before string
+	for range 2 {
+		p := begin(t, local("--data-dir", dir)...)
+		r := p.ready()
+		if r.kafka == before {
+			t.Skip("the system gave the same port twice")
+		}
+		if got := advertised(t, r.kafka); got != r.kafka {
+			t.Errorf("on %s it advertises %s", r.kafka, got)
+		}
+		before = r.kafka
+		p.stop()
+	}
+}
