@@ -218,7 +218,7 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 // Thousands of partitions: creating them touches no disk, and writing to all
 // of them keeps the descriptors within the budget once they are synced.
 func TestManyPartitions(t *testing.T) {
-	const partitions, budget = 300, 40
+	const partitions, budget = 300, 64
 	path := t.TempDir() + "/data"
 	d := openDir(t, vfs.OS{}, path)
 	d.UseFileBudget(NewFileBudget(budget))

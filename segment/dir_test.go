@@ -96,12 +96,12 @@ func TestInterruptedFormatIsFinished(t *testing.T) {
 }
 
 func TestAnotherTopicsDirectoryIsRefused(t *testing.T) {
-	mem, d, l := newMemLog(t)
+	mem, _, l := newMemLog(t)
 	io := NewPwritevIO()
 	defer io.Close()
 	appendAll(t, io, l, 0, batchOf(t0, 1, 10))
 	mem = mem.KillClone()
-	d = openDir(t, mem, "/data")
+	d := openDir(t, mem, "/data")
 	newID := model.TopicID{8, 8}
 	if _, _, err := d.OpenLog(testTP, newID, smallConfig()); !errors.Is(err, ErrTopicID) {
 		t.Fatalf("another id: %v", err)
@@ -145,7 +145,7 @@ func TestDeletedPartitionStaysDeletedAfterAKill(t *testing.T) {
 // DeleteRecords and the next offset of an emptied partition hold over a kill
 // and a power cut.
 func TestLogStartHolds(t *testing.T) {
-	mem, d, l := newMemLog(t)
+	mem, _, l := newMemLog(t)
 	io := NewPwritevIO()
 	defer io.Close()
 	for range 30 {
@@ -160,7 +160,7 @@ func TestLogStartHolds(t *testing.T) {
 	}
 	for range 2 {
 		mem = mem.KillClone()
-		d = openDir(t, mem, "/data")
+		d := openDir(t, mem, "/data")
 		l, _ = openLog(t, d, smallConfig())
 		if l.StartOffset() != 13 || l.EndOffset() != 30 {
 			t.Fatalf("offsets %d to %d, want 13 to 30", l.StartOffset(), l.EndOffset())
@@ -190,7 +190,7 @@ func TestLogStartHolds(t *testing.T) {
 	})
 	for range 2 {
 		mem = mem.KillClone()
-		d = openDir(t, mem, "/data")
+		d := openDir(t, mem, "/data")
 		l, _ = openLog(t, d, smallConfig())
 		if l.StartOffset() != 30 || l.EndOffset() != 30 {
 			t.Fatalf("an emptied log has %d to %d, want 30 to 30", l.StartOffset(), l.EndOffset())

@@ -140,7 +140,7 @@ func checkKilled(t *testing.T, path string, synced int64) (end int64) {
 	d := openDir(t, vfs.OS{}, copied)
 	defer d.Close()
 	l, rep := openLog(t, d, smallConfig())
-	if l.EndOffset() < synced || rep.Damaged() {
+	if l.EndOffset() < synced || rep.Damaged() || len(rep.SetAside) > 0 {
 		t.Fatalf("log end %d, the writer reported %d; %+v", l.EndOffset(), synced, rep)
 	}
 	next, seq := l.StartOffset(), int32(-1)

@@ -20,7 +20,8 @@ type PartitionWrite struct {
 // once. Results are per item, nil if all went well. Files are referenced by
 // the caller throughout.
 type LogIO interface {
-	// Append writes every item completely or reports why not.
+	// Append writes every item completely or reports why not. Items of one
+	// partition follow each other and are written in that order.
 	Append(round []PartitionWrite) []error
 	// Sync makes files and their names durable. It covers writes that were
 	// complete before the call. An error is final for the file.

@@ -67,6 +67,12 @@ func (r *ringIO) Append(round []PartitionWrite) []error {
 		i := from
 		for ; i < len(round) && n < writeRingEntries; i++ {
 			w := &round[i]
+			// A roll: what ends the old segment must be there before anything
+			// is in the new one, or a kill leaves a gap. The ring completes
+			// the operations of one run in any order.
+			if i > from && w.File.home == round[i-1].File.home {
+				break
+			}
 			fd := w.File.f.WriteFd()
 			var err error = uring.ErrFull
 			if fd >= 0 {

@@ -121,13 +121,9 @@ func (s *scenario) open() RecoveryReport {
 
 func (s *scenario) fatalf(format string, args ...any) {
 	s.t.Helper()
-	tail := s.trace
-	if len(tail) > 60 {
-		tail = tail[len(tail)-60:]
-	}
 	es, _ := s.d.fs.ReadDir(s.l.Path())
 	s.note("files: %v; snapshots %v", es, s.l.snapshots)
-	tail = s.trace[max(0, len(s.trace)-60):]
+	tail := s.trace[max(0, len(s.trace)-60):]
 	s.t.Fatalf("seed %d: %s\nafter:\n%s", s.seed, fmt.Sprintf(format, args...), strings.Join(tail, "\n"))
 }
 

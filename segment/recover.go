@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ringmain/internal/vfs"
@@ -22,9 +23,8 @@ type recovery struct {
 	live int   // the first segment that does not lie wholly below the log start
 	end  int64 // offset after the last sound batch so far
 
-	epochs       epochHistory
-	epochsStale  bool
-	producersNew bool // the state differs from every snapshot
+	epochs      epochHistory
+	epochsStale bool
 }
 
 // recover finds the end of the log: it believes what lies before the recovery
@@ -165,12 +165,23 @@ func (r *recovery) locate(rp point, known bool) {
 // check reads everything from the recovery point on, takes sound batches up,
 // and cuts at the first one that is not.
 func (r *recovery) check() error {
+	l := r.l
 	r.end = max(r.rp.offset, r.segs[r.at].base)
 	for i := r.at; i < len(r.segs); i++ {
 		s := r.segs[i]
 		pos := int64(0)
 		if i == r.at {
 			pos = r.rp.pos
+		} else if s.base != r.end && !slices.ContainsFunc(r.segs[i:], func(s *segment) bool { return s.size > 0 }) {
+			// A roll makes the file before it writes the end of the old
+			// segment: a kill in between leaves it empty, and too high.
+			for _, s := range r.segs[i:] {
+				if err := l.removeNow(s); err != nil {
+					return fmt.Errorf("remove empty segment: %w", err)
+				}
+			}
+			r.segs = r.segs[:i]
+			return nil
 		} else if s.base != r.end {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}

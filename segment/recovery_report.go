@@ -28,4 +28,4 @@ type RecoveryReport struct {
 }
 
 // Damaged reports whether something synced was found missing or changed.
-func (r RecoveryReport) Damaged() bool { return r.LostTo > r.LostFrom || len(r.SetAside) > 0 }
+func (r RecoveryReport) Damaged() bool { return r.LostTo > r.LostFrom }
