@@ -270,17 +270,21 @@ func (p *produceCall) answer() {
 		}
 	}
 	m.Request(keyProduce, time.Since(p.start))
-	if p.acks == 0 {
-		p.slot.Skip()
-		if failed {
-			p.conn.Close(errAcksZero)
-		}
-	} else {
-		resp := netio.NewResponse()
+	var resp *netio.Response
+	if p.acks != 0 {
+		resp = netio.NewResponse()
 		resp.Buf = wire.AppendProduceResponse(resp.Buf, p.h.Version, p.h.Correlation, 0, p.results, p.nodes)
-		p.slot.Send(resp)
 	}
-	p.frame.Release()
+	p.frame.Release() // before the answer: once that has left, the request holds nothing
+	switch {
+	case resp != nil:
+		p.slot.Send(resp)
+	case failed:
+		p.slot.Skip()
+		p.conn.Close(errAcksZero)
+	default:
+		p.slot.Skip()
+	}
 	p.recycle()
 }
 
