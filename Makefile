@@ -43,6 +43,14 @@ ifneq ($(TAGS),)
 endif
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s FUZZ='^Fuzz(Decode|Validate|Recovery)$$'
 
+.PHONY: test-clients
+test-clients: build ## real clients and their own tests (installs them)
+	test/clients/run
+
+.PHONY: conformance
+conformance: ## only the comparison with Kafka's recorded answers, and bad input
+	$(GO) test $(TAGS) $(TEST_LD) -count=1 ./test/conformance ./test/badinput
+
 .PHONY: race
 race: ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race $(TAGS) $(TEST_LD) ./...

@@ -58,3 +58,23 @@ collect() {
   if [ $rc = 0 ] && ! grep -q '^PASS ' "$out/$part.one"; then fail "$name" "it checked nothing"; fi
   rm -f "$out/$part.one"
 }
+
+# suite_results LOG LIST: every test of LIST (one name a line) must have passed in LOG, go test's verbose output.
+suite_results() {
+  local name
+  grep -E '^ *--- (PASS|FAIL|SKIP): ' "$1" | awk '{ print $2, $3 }' | sort -u >"$out/$part.seen"
+  while read -r name; do
+    case $name in '' | '#'*) continue ;; esac
+    if grep -qxF "FAIL: $name" "$out/$part.seen"; then fail "$name" "it failed"
+    elif grep -qxF "PASS: $name" "$out/$part.seen"; then pass "$name"
+    else fail "$name" "it did not run to its end"; fi
+  done <"$2"
+  # What passes and is not listed yet could be.
+  comm -13 <(sort "$2") <(sed -n 's/^PASS: //p' "$out/$part.seen") | grep -v / | sed 's/^/not listed: /'
+}
+
+# suite_tests LIST: a pattern of the top-level tests of a list, for -run.
+suite_tests() { grep -v '^#' "$1" | cut -d/ -f1 | sort -u | paste -sd'|' | sed 's/^/^(/; s/$/)$/'; }
+
+# module_dir MODULE: where the module pinned by suites/go.mod lies. Read only.
+module_dir() { (cd "$clients/suites" && go mod download "$1" && go list -m -f '{{.Dir}}' "$1"); }
