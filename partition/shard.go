@@ -92,7 +92,7 @@ func (s *Shard) loop() {
 		clear(queue)
 	}
 	for _, j := range s.syncer.stop() {
-		j.replica.log.EndSync(j.upTo, j.err)
+		j.end()
 	}
 	for r := range s.replicas {
 		r.fireAll()

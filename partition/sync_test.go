@@ -99,6 +99,7 @@ func TestTheTickDoesNotRaiseWhatFailedToSync(t *testing.T) {
 func TestDeletingDuringASyncGivesTheFilesBack(t *testing.T) {
 	f := newFixture(t, nil)
 	f.sync.gate = make(chan struct{})
+	f.sync.syncErr = errors.New("no such file or directory") // as when the directory has gone
 	f.append(true, f.batch(-1, -1, 1))
 	f.settled()
 	if err := f.replica.Delete(); err != nil {
@@ -111,6 +112,9 @@ func TestDeletingDuringASyncGivesTheFilesBack(t *testing.T) {
 	}
 	if n := f.dir.FileBudget().Open(); n != 0 {
 		t.Fatalf("%d files of a deleted partition are still open", n)
+	}
+	if err := f.replica.Log().Err(); errors.Is(err, segment.ErrStorage) {
+		t.Fatalf("a deleted partition's log: %v; it must not alarm anybody", err)
 	}
 }
 

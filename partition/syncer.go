@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -13,6 +14,16 @@ type syncJob struct {
 	files   []*segment.File
 	upTo    int64
 	err     error
+}
+
+// end reports the result to the log, a deleted one too, whose files are held
+// open until then. That the sync of what was removed meanwhile has failed is no
+// news.
+func (j *syncJob) end() {
+	if errors.Is(j.replica.log.Err(), segment.ErrClosed) {
+		j.err = nil
+	}
+	j.replica.log.EndSync(j.upTo, j.err)
 }
 
 // syncer makes logs durable for one shard. It is a goroutine of its own, so
@@ -122,7 +133,7 @@ func (c *synced) run(s *Shard) {
 		j := &c.jobs[i]
 		r := j.replica
 		r.syncing = false
-		r.log.EndSync(j.upTo, j.err) // of a deleted log too: it holds the files open
+		j.end()
 		r.noteUnsynced()
 		if r.deleted.Load() {
 			continue
