@@ -59,9 +59,13 @@ func createTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 		outcome, whole = a.createTopics(ctx, req, specs)
 	}
 	img := a.meta.Image()
+	resp.Topics = make([]kmsg.CreateTopicsResponseTopic, 0, len(specs)+len(refused))
 	for i := range specs {
 		switch {
 		case whole != nil:
+			if i == maxTold { // a million times the same sentence is 100 MB
+				whole = &refusal{code: whole.code}
+			}
 			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, whole))
 		case outcome[i].bad != nil:
 			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, outcome[i].bad))
@@ -72,6 +76,9 @@ func createTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 	resp.Topics = append(resp.Topics, refused...)
 	return resp
 }
+
+// maxTold is how many topics are told in words why the whole request is refused.
+const maxTold = 1000
 
 // topicOutcome is what became of one topic of the request.
 type topicOutcome struct {

@@ -269,3 +269,18 @@ func TestCreateTopicsTakesKeysThatKafkaRemoved(t *testing.T) {
 		t.Errorf("code %d, configurations %v", out.ErrorCode, meta.Image().Config(metadata.TopicResource, "t"))
 	}
 }
+
+func TestAMillionRefusalsAreShort(t *testing.T) {
+	a, _, _ := newAdmin(t)
+	a.cfg.MaxNewPartitions = 10
+	topics := make([]wantedTopic, 2*maxTold)
+	for i := range topics {
+		topics[i] = wantTopic(fmt.Sprint("t", i), 1, 1)
+	}
+	resp := serve[*kmsg.CreateTopicsResponse](t, a, 5, createRequest(topics...))
+	for i, rt := range resp.Topics {
+		if rt.ErrorCode != 44 || (rt.ErrorMessage != nil) != (i < maxTold) {
+			t.Fatalf("topic %d: error %d, message %v", i, rt.ErrorCode, rt.ErrorMessage)
+		}
+	}
+}
