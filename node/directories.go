@@ -49,10 +49,7 @@ func (n *Node) openStorage() error {
 	if err != nil {
 		return err
 	}
-	if err := n.openDirs(n.controller.ClusterID()); err != nil {
-		return err
-	}
-	return n.writeRoster()
+	return n.openDirs(n.controller.ClusterID())
 }
 
 // inUse words the error of a second process in Inspect's place: the metadata is

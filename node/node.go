@@ -86,6 +86,9 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.register(ctx); err != nil {
 		return err
 	}
+	if err := n.writeRoster(); err != nil { // after the epochs were raised for what was given up
+		return err
+	}
 	if err := n.broker.Start(ctx); err != nil {
 		return err
 	}
@@ -204,8 +207,10 @@ func (n *Node) cut(port string, err error) error {
 }
 
 // closeStorage ends the shards (which closes every log), the metadata log and
-// the directories, and marks them as cleanly stopped if nothing failed.
-func (n *Node) closeStorage(clean bool) error {
+// the directories, and marks them as cleanly stopped if nothing failed. all says
+// that every log was open. If not, those that were are closed as cleanly as any,
+// and the others are as the stop before left them.
+func (n *Node) closeStorage(all bool) error {
 	var errs []error
 	for _, s := range n.shards {
 		errs = append(errs, s.Stop())
@@ -214,7 +219,7 @@ func (n *Node) closeStorage(clean bool) error {
 		errs = append(errs, n.controller.Close())
 	}
 	for _, d := range n.dirs {
-		if clean && errors.Join(errs...) == nil {
+		if (all || d.WasClean()) && errors.Join(errs...) == nil {
 			errs = append(errs, d.MarkClean())
 		}
 		errs = append(errs, d.Close())
@@ -235,7 +240,12 @@ func (n *Node) abandon() {
 	if n.server != nil {
 		n.server.Stop(ctx)
 	}
-	n.closeStorage(false)
+	if n.http != nil {
+		n.http.stop(ctx)
+	}
+	if err := n.closeStorage(false); err != nil {
+		n.log.Warn("what the failed start had opened could not be closed", "error", err)
+	}
 }
 
 // processStart is when the process began, so that ready_ms counts what a user

@@ -124,24 +124,45 @@ func serve(ctx context.Context, f *serveFlags, out io.Writer) error {
 	for _, w := range warnings {
 		log.Warn(w)
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go obey(stopSignals(), cancel, log)
 	n, err := node.Start(ctx, cfg, node.Build{Version: version, Commit: commit}, log)
 	if err != nil {
+		if ctx.Err() != nil {
+			log.Info("stopped before it was ready", "reason", err)
+			return nil
+		}
 		return err
 	}
-	fmt.Fprintln(out, n.ReadyLine())
-	select {
-	case s := <-signals:
-		log.Info("stopping", "signal", s.String())
-	case <-ctx.Done():
+	if ctx.Err() == nil {
+		fmt.Fprintln(out, n.ReadyLine())
 	}
-	go func() {
-		secondSignal(signals)
-		log.Warn("second signal: stopping at once")
-		os.Exit(exitFailure)
-	}()
+	<-ctx.Done()
 	return n.Stop()
+}
+
+// stopSignals are those that end a broker. SIGHUP, of a terminal that closes, is
+// one as it is for Kafka, unless nohup(1) or the like had it ignored. SIGPIPE is
+// not: a broker does not end because nobody reads its log any more.
+func stopSignals() <-chan os.Signal {
+	signal.Ignore(syscall.SIGPIPE)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// obey stops the broker, or its start, at the first signal and ends the process
+// at the second.
+func obey(signals <-chan os.Signal, stop func(), log *slog.Logger) {
+	log.Info("stopping", "signal", (<-signals).String())
+	stop()
+	secondSignal(signals)
+	log.Warn("second signal: stopping at once")
+	os.Exit(exitFailure)
 }
 
 // oneWish is how close two signals must be to count as one: timeout(1) and some

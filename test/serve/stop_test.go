@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +25,7 @@ func TestSignalsStopCleanlyAndKeepEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	var want []string
 	var cluster string
-	for i, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for i, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		p := begin(t, local("--data-dir", dir)...)
 		r := p.ready()
 		if cluster == "" {
@@ -54,12 +56,114 @@ func TestSignalsStopCleanlyAndKeepEverything(t *testing.T) {
 	p := begin(t, local("--data-dir", dir)...)
 	r := p.ready()
 	if got := read(t, r.kafka, "t", 0, len(want)); !slices.Equal(got, want) {
-		t.Errorf("after two stops the log has %q", got)
+		t.Errorf("after three stops the log has %q", got)
 	}
 	if e := describe(t, r.kafka, "t").Partitions[0].LeaderEpoch; e != 0 {
 		t.Errorf("clean stops raised the leader epoch to %d", e)
 	}
 	p.stop()
+}
+
+// TestFailedStartLeavesACleanStopClean: the next one need not look for damage,
+// nor tell clients that there may be some.
+func TestFailedStartLeavesACleanStopClean(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := beginIn(t, dir, local("--data-dir", "data")...)
+	create(t, p.ready().kafka, "t", 1)
+	p.stop()
+	taken := occupied(t)
+	refused(t, dir, 1, []string{"in use"}, "--data-dir", "data", "--listen", taken, "--http", "off")
+	refused(t, dir, 1, []string{"in use"}, "--data-dir", "data", "--listen", "127.0.0.1:0", "--http", taken)
+	p = beginIn(t, dir, local("--data-dir", "data")...)
+	r := p.ready()
+	if e := describe(t, r.kafka, "t").Partitions[0].LeaderEpoch; e != 0 {
+		t.Errorf("the leader epoch is %d", e)
+	}
+	_ = p.cmd.Process.Kill()
+	p.wait()
+	// And an unclean one unclean.
+	refused(t, dir, 1, []string{"in use"}, "--data-dir", "data", "--listen", taken, "--http", "off")
+	p = beginIn(t, dir, local("--data-dir", "data")...)
+	r = p.ready()
+	if e := describe(t, r.kafka, "t").Partitions[0].LeaderEpoch; e != 1 {
+		t.Errorf("after a kill the leader epoch is %d", e)
+	}
+	p.stop()
+}
+
+// TestSignalDuringTheStart: it ends the start, whenever it comes.
+func TestSignalDuringTheStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for wait := range 12 {
+		p := beginIn(t, dir, local("--data-dir", "data")...)
+		time.Sleep(time.Duration(wait) * 4 * time.Millisecond)
+		p.signal(syscall.SIGTERM)
+		// Before the program looks for signals, the system ends it.
+		if code := p.wait(); code != 0 && code != -1 {
+			t.Errorf("exit code %d after a signal %d ms into the start", code, wait*4)
+		}
+		if out := p.output(); out != "" && !readyPattern.MatchString(out) {
+			t.Errorf("standard output is %q", out)
+		}
+	}
+	p := beginIn(t, dir, local("--data-dir", "data")...)
+	p.ready()
+	p.stop()
+}
+
+// TestNobodyReadsTheLog: scripts that read the ready line through a pipe close it
+// then.
+func TestNobodyReadsTheLog(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("BROKER") != "" {
+		t.Skip("needs a broker process of its own")
+	}
+	bin, err := harness.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(bin, append([]string{"serve"}, local("--log-level", "debug")...)...)
+	cmd.Dir = t.TempDir()
+	cmd.Stdout, cmd.Stderr = in, in // 2>&1 |
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	defer cmd.Process.Kill()
+	var addr string
+	for s := bufio.NewScanner(out); s.Scan(); {
+		if m := readyPattern.FindStringSubmatch(s.Text() + "\n"); m != nil {
+			addr = m[1]
+			break
+		}
+	}
+	out.Close()
+	for range 3 { // each is worth a line in the log
+		c, err := peer.Dial(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Send([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.WaitClosed(patience); err != nil {
+			t.Error(err)
+		}
+		c.Close()
+	}
+	create(t, addr, "t", 1)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the stop: %v", err)
+	}
 }
 
 // TestDoubledSignalIsOne: timeout(1) signals a process and then its group.
