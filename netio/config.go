@@ -32,7 +32,8 @@ type Config struct {
 	// request of each; default 256 MiB.
 	TotalInFlightBytes int64
 	// SendBudget is how many bytes one connection may send before the others of its
-	// loop have their turn; default 128 KiB.
+	// loop have their turn, and half of what all that send much may send together
+	// before other events of the loop have theirs; default 128 KiB.
 	SendBudget int
 	// DescriptorBudget is how many descriptors connections may use; it lowers
 	// MaxConnections. Default: what RLIMIT_NOFILE leaves after a reserve.

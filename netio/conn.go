@@ -40,6 +40,8 @@ type Conn struct {
 	moving   bool // gnet was asked to let go of the connection, see reading.go
 	dirty    bool // in loop.dirty
 	starved  bool // in loop.starved
+	queued   bool // in loop.bulk
+	nextBulk *Conn
 
 	watched      bool // the watcher knows fd
 	roomWatched  bool // the watcher waits for room in the socket

@@ -14,7 +14,7 @@ import (
 type loop struct {
 	srv *Server
 	el  gnet.EventLoop
-	run gnet.Runnable // turn, made once so that a wake-up does not allocate it
+	run gnet.Runnable // scheduled, made once so that a wake-up does not allocate it
 
 	// The mailbox. awake says that a turn is running or on its way, so that any
 	// number of messages costs one wake-up; gnet's own queue would wake for each.
@@ -27,6 +27,8 @@ type loop struct {
 	conns   map[uint64]*Conn
 	dirty   []*Conn // have something to send that was not tried yet
 	starved []*Conn // wait for opMemory
+	bulk    bulk    // have more to send than a turn allows
+	yielder yielder
 
 	poller   int // gnet's epoll descriptor, -1 when it cannot be had
 	watcher  *watcher
@@ -123,21 +125,33 @@ func (l *loop) leave(owner bool) {
 	l.handleTaken()
 }
 
-// turn empties the mailbox and sends what has become ready.
+// turn empties the mailbox and sends what has become ready. What is left over, in
+// the mailbox or to send, is for a turn of its own behind other events.
 func (l *loop) turn() {
 	l.now = l.srv.clock()
+	if l.bulk.first != nil && l.now-l.bulk.filled >= bulkPause {
+		l.refill()
+	}
 	for range boxesInARow {
 		l.mu.Lock()
 		if len(l.box) == 0 {
-			l.awake = false
 			l.mu.Unlock()
-			return
+			break
 		}
 		l.swap()
 		l.mu.Unlock()
 		l.handleTaken()
 	}
-	l.wake()
+	l.handling = true
+	l.sendBulk()
+	l.handling = false
+	l.mu.Lock()
+	l.awake = len(l.box) > 0
+	again := l.awake || l.bulk.first != nil
+	l.mu.Unlock()
+	if again {
+		l.later()
+	}
 }
 
 // swap takes the box; l.mu is held.

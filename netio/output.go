@@ -29,11 +29,10 @@ const maxPieces = 128
 
 // flush sends the answers that are next in order: runs of bytes, however many
 // responses they belong to, with one write each; file ranges with sendfile. It
-// stops when the socket is full or the connection has had its turn, and then asks
-// to be told when there is room (which, after a turn, is at once, but behind all
-// others that wait).
+// stops when the socket is full, and then asks to be told when there is room, or
+// when the connection or the loop has had its turn, and then queues for the next.
 func (c *Conn) flush() error {
-	if c.roomWatched || c.closed {
+	if c.roomWatched || c.queued || c.closed {
 		return nil
 	}
 	for left := c.srv.cfg.SendBudget; ; {
@@ -41,15 +40,24 @@ func (c *Conn) flush() error {
 		if r == nil {
 			return nil
 		}
-		if left <= 0 {
-			c.blockedAt = c.loop.now
-			c.watchRoom()
+		b := &c.loop.bulk
+		p := &r.parts[c.cur.part]
+		heavy := b.sending || p.file.File != nil && p.file.N-c.cur.done > lightBytes
+		most := left
+		if heavy {
+			most = min(left, b.room())
+		}
+		if most <= 0 {
+			b.push(c)
 			return nil
 		}
-		n, err := c.sendSome(r, left)
+		n, err := c.sendSome(r, most)
 		switch {
 		case err == nil:
 			left -= n
+			if heavy {
+				b.left -= n
+			}
 			c.blockedAt = 0
 			c.lastUse = c.loop.now
 			c.srv.stats.bytesOut.Add(int64(n))

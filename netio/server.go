@@ -254,7 +254,7 @@ func (s *Server) loopOf(gc gnet.Conn) *loop {
 		return l
 	}
 	l = &loop{srv: s, el: el, conns: map[uint64]*Conn{}, poller: s.findPoller(gc.Fd())}
-	l.run = gnet.RunnableFunc(func(context.Context) error { l.turn(); return nil })
+	l.run = gnet.RunnableFunc(func(context.Context) error { l.scheduled(); return nil })
 	l.watcher = &watcher{loop: l}
 	s.loopsMu.Lock()
 	s.loops[el] = l
@@ -295,4 +295,5 @@ func (l *loop) bury() {
 		}
 	}
 	l.watcher.stop()
+	l.yielder.stop()
 }

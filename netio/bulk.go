@@ -1,0 +1,119 @@
+package netio
+
+import "time"
+
+// bulk is the connections of a loop that have more to send than fits into one
+// turn, in a queue. What they send is bounded for all of them together in each
+// turn, and a turn comes behind all events that were waiting: so the requests and
+// small answers of the others wait for one slice, not for a slice of every reader
+// there is.
+type bulk struct {
+	first, last *Conn         // linked by Conn.nextBulk
+	left        int           // bytes of file ranges and of the queued that may still leave in this turn
+	filled      time.Duration // when left was set last, loop clock
+	sending     bool          // the head of the queue is being sent
+}
+
+const (
+	// turnSlices is how many SendBudgets the bulk of a loop may send in one turn. Each
+	// turn costs a wake-up and a poll, which two slices pay for.
+	turnSlices = 2
+	// lightBytes is the largest file range that does not queue: what a consumer at
+	// the end of a log gets is not to wait for those who read the whole of it.
+	lightBytes = 16 << 10
+	// bulkPause is after how long the bulk sends another slice although gnet has had
+	// events all the time.
+	bulkPause = 200 * time.Microsecond
+)
+
+// push queues c behind the others.
+func (b *bulk) push(c *Conn) {
+	if c.queued {
+		return
+	}
+	c.queued = true
+	if b.last == nil {
+		b.first = c
+	} else {
+		b.last.nextBulk = c
+	}
+	b.last = c
+}
+
+func (b *bulk) pop() *Conn {
+	c := b.first
+	b.first, c.nextBulk, c.queued = c.nextBulk, nil, false
+	if b.first == nil {
+		b.last = nil
+	}
+	return c
+}
+
+// room is how much of what is bounded may leave now: nothing when this turn's bytes
+// are used up or others were there before.
+func (b *bulk) room() int {
+	if b.first != nil && !b.sending {
+		return 0
+	}
+	return b.left
+}
+
+// scheduled is a turn that gnet was asked for. It comes when gnet has delivered all
+// events it knew of.
+func (l *loop) scheduled() {
+	l.now = l.srv.clock()
+	l.refill()
+	l.turn()
+}
+
+// refill allows the bulk another slice.
+func (l *loop) refill() {
+	l.bulk.left, l.bulk.filled = turnSlices*l.srv.cfg.SendBudget, l.now
+}
+
+// sendBulk gives the queued connections their turn, one after the other, until its
+// bytes are used up. l.handling is set: closing a connection makes others dirty.
+func (l *loop) sendBulk() {
+	b := &l.bulk
+	for b.first != nil && b.left > 0 {
+		c := b.pop()
+		b.sending = true
+		l.send(c)
+		b.sending = false
+	}
+}
+
+// yielder asks gnet for further turns of a loop that has not finished. The loop
+// cannot do it itself: gnet runs what is asked for during a turn right behind it,
+// without a look at the events that have come. This goroutine gets to run when gnet
+// has looked and gives up the processor, or on another one.
+type yielder struct {
+	asked chan struct{} // capacity 1
+	ended chan struct{}
+}
+
+// later asks for a turn behind the events that have come. Loop only.
+func (l *loop) later() {
+	y := &l.yielder
+	if y.asked == nil {
+		y.asked, y.ended = make(chan struct{}, 1), make(chan struct{})
+		go func() {
+			defer close(y.ended)
+			for range y.asked {
+				l.wake()
+			}
+		}()
+	}
+	select {
+	case y.asked <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends the goroutine. The loop must not run any more.
+func (y *yielder) stop() {
+	if y.asked != nil {
+		close(y.asked)
+		<-y.ended
+	}
+}
