@@ -28,6 +28,9 @@ func (l *Log) Close() error {
 }
 
 func (l *Log) settleOnDisk() error {
+	if len(l.inflight) > 0 {
+		return fmt.Errorf("close %s: a sync is in flight, whose result nobody would hear", l.tp)
+	}
 	if files, upTo := l.BeginSync(nil); len(files) > 0 {
 		errs := syncInTurn(files)
 		l.EndSync(upTo, errors.Join(errs...))
@@ -85,6 +88,7 @@ func (l *Log) Delete() error {
 	clear(l.staged)
 	l.staged = l.staged[:0]
 	if err := l.dir.moveAside(l.tp); err != nil {
+		l.detach() // out of service all the same; the next start finds the files
 		return err
 	}
 	removed := []point{{flags: pointRemoved}}

@@ -33,6 +33,9 @@ func (l *Log) BeginSync(dst []*File) (files []*File, upTo int64) {
 // everything below upTo is durable, an error is final and takes the log
 // offline. Owner.
 func (l *Log) EndSync(upTo int64, err error) {
+	if len(l.inflight) == 0 {
+		return // nothing was handed out, so nothing has become durable
+	}
 	for _, seg := range l.inflight {
 		seg.file.Release()
 	}
