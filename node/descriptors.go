@@ -17,6 +17,10 @@ type descriptors struct {
 // loops, rings, the HTTP port, directories and checkpoints.
 const reservedDescriptors = 256
 
+// unsyncedShare of the logs' descriptors (one in so many) are not in the budget of
+// open files: files with unsynced bytes go beyond the budget until they are synced.
+const unsyncedShare = 4
+
 // shareDescriptors gives the logs a third of what the limit allows and the
 // connections the rest. limit is ringmain.open.files, 0 for the process's own.
 func shareDescriptors(limit int) descriptors {

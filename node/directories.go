@@ -117,13 +117,13 @@ func noData(found []foundDir, metadata string) error {
 // openDirs locks the directories and formats those that are new.
 func (n *Node) openDirs(cluster string) error {
 	id := segment.Ident{NodeID: n.cfg.NodeID, ClusterID: cluster}
-	budget := segment.NewFileBudget(n.descriptors.logs)
+	n.files = segment.NewFileBudget(n.descriptors.logs - n.descriptors.logs/unsyncedShare)
 	for _, path := range n.cfg.LogDirs {
 		d, err := segment.OpenDir(n.fs, path, id, n.log)
 		if err != nil {
 			return err
 		}
-		d.UseFileBudget(budget)
+		d.UseFileBudget(n.files)
 		n.dirs = append(n.dirs, d)
 	}
 	if n.metadataApart() {

@@ -33,6 +33,7 @@ type Node struct {
 	metrics *metrics.Set
 
 	descriptors descriptors
+	files       *segment.FileBudget
 	fs          vfs.FS
 	dirs        []*segment.Dir
 	metaDir     *segment.Dir // metadata.log.dir, unless it is one of dirs
@@ -116,7 +117,7 @@ func (n *Node) startShards() error {
 	if count == 0 {
 		count = max(1, runtime.NumCPU()/2)
 	}
-	cfg := partition.Config{SyncBytes: n.cfg.SyncBytes, SyncAge: time.Duration(n.cfg.SyncMs) * time.Millisecond, Observe: observer{n.metrics}}
+	cfg := partition.Config{SyncBytes: n.cfg.SyncBytes, SyncAge: time.Duration(n.cfg.SyncMs) * time.Millisecond, Pressed: n.files.Pressed, Observe: observer{n.metrics}}
 	for range count {
 		write, err := factory()
 		if err != nil {

@@ -15,6 +15,10 @@ type Config struct {
 	SyncBytes int64
 	// SyncAge: so is one whose oldest unsynced byte is that old.
 	SyncAge time.Duration
+	// Pressed reports that too many files are open because their bytes are not
+	// synced: everything unsynced is then synced at once, whatever its age. Nil:
+	// never.
+	Pressed func() bool
 	// Observe is told of every round and sync, for metrics.
 	Observe Observer
 }
@@ -91,6 +95,13 @@ func (s *Shard) loop() {
 		s.round(queue)
 		clear(queue)
 	}
+	// All together first: closing thousands of logs would sync one after the other.
+	for r := range s.replicas {
+		if !r.syncing && r.log.SyncedOffset() < r.log.EndOffset() {
+			s.beginSync(r)
+		}
+	}
+	s.startSyncs()
 	for _, j := range s.syncer.stop() {
 		j.end()
 	}
@@ -170,6 +181,7 @@ func (s *Shard) flush() {
 	for _, r := range s.touched {
 		s.wantSync(r)
 	}
+	s.relieve()
 	clear(s.touched)
 	s.touched = s.touched[:0]
 	s.startSyncs()

@@ -2,8 +2,10 @@ package partition
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -367,6 +369,50 @@ func TestStopSyncsAndAnswers(t *testing.T) {
 	}
 	if err := f.shard.PostAppends([]*Append{{}}); !errors.Is(err, ErrClosed) {
 		t.Fatalf("posting to a stopped shard: %v, want ErrClosed", err)
+	}
+}
+
+func TestStopSyncsAllLogsTogether(t *testing.T) {
+	f := newFixture(t, nil)
+	var replicas []*Replica
+	for i := range 20 {
+		f.replica = f.open(fmt.Sprintf("t%d", i), f.replica.Settings())
+		replicas = append(replicas, f.replica)
+		wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
+	}
+	f.stopped = true
+	if err := f.shard.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replicas {
+		if synced := r.Log().SyncedOffset(); synced != 1 {
+			t.Errorf("%s is synced up to %d of 1", r.TP, synced)
+		}
+	}
+	if f.sync.syncs != 1 {
+		t.Errorf("%d syncs, want one for all", f.sync.syncs)
+	}
+}
+
+func TestPressureSyncsBeforeItIsDue(t *testing.T) {
+	f := newFixture(t, nil)
+	var pressed atomic.Bool
+	f.replica.do(func(s *Shard) error { s.cfg.Pressed = pressed.Load; return nil })
+	wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
+	one := f.replica
+	f.replica = f.open("other", f.replica.Settings())
+	f.settled()
+	if one.Log().SyncedOffset() != 0 {
+		t.Fatal("synced although nothing was due")
+	}
+	pressed.Store(true)
+	wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
+	for _, r := range []*Replica{one, f.replica} {
+		for deadline := time.Now().Add(patience); r.Log().SyncedOffset() != 1; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s was not synced when files were short", r.TP)
+			}
+		}
 	}
 }
 

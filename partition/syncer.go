@@ -212,6 +212,20 @@ func (s *Shard) beginSync(r *Replica) {
 	s.syncs = append(s.syncs, syncJob{replica: r, files: r.files, upTo: upTo})
 }
 
+// relieve syncs everything when the process has too many files open: a file with
+// unsynced bytes cannot be closed, and a burst of writes to thousands of partitions
+// would otherwise use up the descriptors before the oldest byte is due.
+func (s *Shard) relieve() {
+	if len(s.unsynced) == 0 || s.cfg.Pressed == nil || !s.cfg.Pressed() {
+		return
+	}
+	for _, r := range s.unsynced {
+		if !r.syncing && !r.deleted.Load() && r.log.SyncedOffset() < r.log.EndOffset() {
+			s.beginSync(r)
+		}
+	}
+}
+
 func (s *Shard) startSyncs() {
 	if len(s.syncs) == 0 {
 		return
