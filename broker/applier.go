@@ -226,6 +226,9 @@ func (a *applier) open(img *metadata.Image, topics []*metadata.Topic) {
 		go func() {
 			defer wg.Done()
 			for i := range next {
+				if a.b.stopping.Load() {
+					continue // nobody is served any more, and reading a log may take long
+				}
 				j := jobs[i]
 				r, err := a.openOne(img, dirs[i], j.t, j.index, j.set)
 				if err != nil {

@@ -12,6 +12,7 @@
 // without a log directory that it had (the roster, a file beside it, knows
 // them). Start reading at node.go and directories.go.
 //
-// Stop, in reverse: no new connections, answers that are under way, the shards
-// (every log synced and closed), the metadata log, the mark of a clean stop.
+// Stop: no new connections, answers that are under way, the metadata log (after
+// which no replica comes or goes), the shards (every log synced and closed), the
+// mark of a clean stop.
 package node

@@ -207,17 +207,17 @@ func (n *Node) cut(port string, err error) error {
 	return err
 }
 
-// closeStorage ends the shards (which closes every log), the metadata log and
+// closeStorage ends the metadata log, the shards (which closes every log) and
 // the directories, and marks them as cleanly stopped if nothing failed. all says
 // that every log was open. If not, those that were are closed as cleanly as any,
 // and the others are as the stop before left them.
 func (n *Node) closeStorage(all bool) error {
 	var errs []error
+	if n.controller != nil { // first: its watchers give logs to the shards
+		errs = append(errs, n.controller.Close())
+	}
 	for _, s := range n.shards {
 		errs = append(errs, s.Stop())
-	}
-	if n.controller != nil {
-		errs = append(errs, n.controller.Close())
 	}
 	for _, d := range n.dirs {
 		if (all || d.WasClean()) && errors.Join(errs...) == nil {
