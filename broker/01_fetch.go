@@ -2,6 +2,7 @@ package broker
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -31,10 +32,12 @@ import (
 // CLUSTER_AUTHORIZATION_FAILED.
 var fetchAPI = api{key: keyFetch, min: 4, max: 18}
 
-// fetchCall is one Fetch request until its answer.
+// fetchCall is one Fetch request until its answer. Pooled; parts and req keep
+// their room.
 type fetchCall struct {
 	request
 	b             *Broker
+	req           kmsg.FetchRequest
 	session       *fetchSession // nil: none
 	sessionID     int32         // of the answer
 	incremental   bool          // answer only what has changed
@@ -44,6 +47,23 @@ type fetchCall struct {
 	minBytes      int
 	deadline      time.Time
 	readCommitted bool
+}
+
+var fetchCalls = sync.Pool{New: func() any { return new(fetchCall) }}
+
+// maxKeptParts is how many partitions a fetchCall in the pool keeps room for.
+const maxKeptParts = 256
+
+// recycle puts c back once it was answered: nothing wakes it any more, because
+// it waits with one waiter at a time and that one has fired.
+func (c *fetchCall) recycle() {
+	clear(c.parts)
+	parts, req := c.parts[:0], c.req
+	if cap(parts) > maxKeptParts {
+		parts, req = nil, kmsg.FetchRequest{}
+	}
+	*c = fetchCall{parts: parts, req: req}
+	fetchCalls.Put(c)
 }
 
 // fetchPart is one partition of a fetch: what was asked, and what the last
@@ -70,14 +90,15 @@ type fetchPart struct {
 
 // fetch serves one request, on the connection's loop.
 func (b *Broker) fetch(r request, f *netio.Frame, body []byte) {
-	decoded, err := wire.Decode(r.h.Key, r.h.Version, body)
-	if err != nil {
+	c := fetchCalls.Get().(*fetchCall)
+	c.request, c.b = r, b
+	req := &c.req
+	if err := wire.DecodeInto(req, r.h.Version, body); err != nil {
 		b.refuse(r, f, err)
+		c.recycle()
 		return
 	}
 	f.Release() // nothing of the decoded request points into the frame
-	req := decoded.(*kmsg.FetchRequest)
-	c := &fetchCall{request: r, b: b}
 	replica := req.ReplicaID
 	if r.h.Version >= 15 {
 		replica = req.ReplicaState.ID
@@ -162,7 +183,7 @@ func (c *fetchCall) resolve(req *kmsg.FetchRequest) int16 {
 		}
 	}
 	cache.resized(s, len(s.parts))
-	c.parts = make([]fetchPart, 0, len(s.parts))
+	c.parts = slices.Grow(c.parts, len(s.parts))
 	for p := s.order.next; p != &s.order; p = p.next {
 		c.add(p.sessionKey, p, p.offset, p.maxBytes, p.epoch, p.lastFetched)
 	}
@@ -177,7 +198,7 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 	for i := range req.Topics {
 		n += len(req.Topics[i].Partitions)
 	}
-	c.parts = make([]fetchPart, 0, n)
+	c.parts = slices.Grow(c.parts, n)
 	seen := c.seen(n)
 	for i := range req.Topics {
 		t := &req.Topics[i]
@@ -358,13 +379,14 @@ func (p *fetchPart) diverges(log *segment.Log) (diverged, known bool) {
 func (c *fetchCall) deliver() {
 	for i := range c.parts {
 		if c.parts[i].records.N > 0 && !c.parts[i].records.Hot() {
-			c.conn.Pause()
+			conn := c.conn // c is gone with its answer
+			conn.Pause()
 			c.b.pool.run(func() {
 				for i := range c.parts {
 					c.parts[i].records.Warm()
 				}
 				c.answer()
-				c.conn.Resume()
+				conn.Resume()
 			})
 			return
 		}

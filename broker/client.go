@@ -7,9 +7,15 @@ import (
 	"ringmain/partition"
 )
 
-// parked are the fetches of one connection that wait, oldest first. It is the
-// connection's State, made when the first one waits; its loop owns it.
-type parked struct{ waiters []*partition.Waiter }
+// client is what the broker keeps of a connection, as its State. The
+// connection's loop owns it.
+type client struct {
+	id      string              // client id of the last request, nearly always that of the next
+	waiters []*partition.Waiter // fetches that wait, oldest first
+}
+
+// clientOf gives the client of a connection.
+func clientOf(c *netio.Conn) *client { return c.State.(*client) }
 
 // maxParked is how many fetches of one connection may wait at once. The usual
 // consumer has one under way; one that sends ahead is not read until an answer
@@ -19,11 +25,7 @@ const maxParked = 2
 
 // park notes that w waits on behalf of c.
 func park(c *netio.Conn, w *partition.Waiter) {
-	p, _ := c.State.(*parked)
-	if p == nil {
-		p = &parked{}
-		c.State = p
-	}
+	p := clientOf(c)
 	p.waiters = append(p.waiters, w)
 	if len(p.waiters) == maxParked {
 		c.Pause()
@@ -32,7 +34,7 @@ func park(c *netio.Conn, w *partition.Waiter) {
 
 // unpark takes park back.
 func unpark(c *netio.Conn, w *partition.Waiter) {
-	p := c.State.(*parked)
+	p := clientOf(c)
 	if len(p.waiters) == maxParked {
 		c.Resume()
 	}
@@ -43,9 +45,7 @@ func unpark(c *netio.Conn, w *partition.Waiter) {
 // abandonParked ends the waiting of a connection that has closed; its wake-ups
 // go nowhere.
 func abandonParked(c *netio.Conn) {
-	if p, _ := c.State.(*parked); p != nil {
-		for _, w := range p.waiters {
-			w.Fire()
-		}
+	for _, w := range clientOf(c).waiters {
+		w.Fire()
 	}
 }

@@ -29,7 +29,7 @@ type request struct {
 }
 
 // Opened implements netio.Handler.
-func (b *Broker) Opened(*netio.Conn) {}
+func (b *Broker) Opened(c *netio.Conn) { c.State = &client{} }
 
 // Closed implements netio.Handler. Fetches that are parked would otherwise be
 // kept until their max wait has passed. All else notices by itself: sending to a
@@ -40,12 +40,14 @@ func (b *Broker) Closed(c *netio.Conn, _ error) { abandonParked(c) }
 // one request.
 func (b *Broker) Frame(c *netio.Conn, f *netio.Frame) {
 	frame := f.Bytes
-	h, err := wire.ParseHeader(frame)
+	cl := clientOf(c)
+	h, err := wire.ParseHeaderOf(frame, cl.id)
 	if err != nil {
 		c.Close(err)
 		f.Release()
 		return
 	}
+	cl.id = h.ClientID
 	a := b.table[h.Key]
 	if a == nil {
 		c.Close(fmt.Errorf("%w %d", errUnknownAPI, h.Key))

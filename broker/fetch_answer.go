@@ -81,6 +81,7 @@ func (c *fetchCall) answer() {
 	fetchFrames.Put(f)
 	c.b.answered(keyFetch, first, c.start)
 	c.slot.Send(resp)
+	c.recycle()
 }
 
 // write appends one partition to the frame.
@@ -154,4 +155,5 @@ func (c *fetchCall) refuse(req *kmsg.FetchRequest, code int16) {
 	resp.Buf = w.End(nil)
 	c.b.answered(keyFetch, code, c.start)
 	c.slot.Send(resp)
+	c.recycle()
 }

@@ -140,23 +140,23 @@ func (l *live) stop() {
 }
 
 // client is one connection, on which requests may be sent ahead.
-type client struct {
+type liveClient struct {
 	*testing.T
 	net.Conn
 	next int32
 }
 
-func (l *live) dial() *client {
+func (l *live) dial() *liveClient {
 	l.Helper()
 	c, err := net.Dial("tcp", l.server.Addr("PLAINTEXT"))
 	if err != nil {
 		l.Fatal(err)
 	}
 	l.Cleanup(func() { c.Close() })
-	return &client{T: l.T, Conn: c}
+	return &liveClient{T: l.T, Conn: c}
 }
 
-func (c *client) send(version int16, req kmsg.Request) {
+func (c *liveClient) send(version int16, req kmsg.Request) {
 	c.Helper()
 	c.next++
 	req.SetVersion(version)
@@ -166,7 +166,7 @@ func (c *client) send(version int16, req kmsg.Request) {
 }
 
 // receive reads the next answer, which must be one to req.
-func (c *client) receive(req kmsg.Request) (kmsg.Response, error) {
+func (c *liveClient) receive(req kmsg.Request) (kmsg.Response, error) {
 	c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	var size [4]byte
 	if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -185,7 +185,7 @@ func (c *client) receive(req kmsg.Request) (kmsg.Response, error) {
 	return resp, resp.ReadFrom(bytes.Clone(b))
 }
 
-func (c *client) ask(version int16, req kmsg.Request) kmsg.Response {
+func (c *liveClient) ask(version int16, req kmsg.Request) kmsg.Response {
 	c.Helper()
 	c.send(version, req)
 	resp, err := c.receive(req)
