@@ -300,14 +300,29 @@ func (a *applier) remove(t *metadata.Topic) {
 	if s == nil {
 		return
 	}
-	for _, r := range s.replicas {
+	for i, r := range s.replicas {
 		if r == nil {
+			a.discardOffline(s, int32(i))
 			continue
 		}
 		delete(a.home, r.TP)
 		if err := r.Delete(); err != nil {
 			a.b.log.Error("a deleted partition's files could not be removed", "partition", r.TP.String(), "error", err)
 		}
+	}
+}
+
+// discardOffline removes the files of a deleted partition whose log could not
+// be opened.
+func (a *applier) discardOffline(s *served, index int32) {
+	tp := model.TopicPartition{Topic: s.name, Partition: index}
+	dir := a.home[tp]
+	if dir == nil || !s.isOffline(index) {
+		return
+	}
+	delete(a.home, tp)
+	if err := dir.Discard(tp); err != nil {
+		a.b.log.Error("a deleted partition's files could not be removed", "partition", tp.String(), "error", err)
 	}
 }
 
