@@ -106,8 +106,11 @@ func TestRow07OtherProtocols(t *testing.T) {
 		return
 	}
 	for _, word := range []string{"HTTP", "TLS"} {
-		if !strings.Contains(r.b.Stderr(), word) {
-			t.Errorf("the log has no hint at %s", word)
+		// The line may be written a moment after the peer sees the end.
+		for deadline := time.Now().Add(5 * time.Second); !strings.Contains(r.b.Stderr(), word); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the log has no hint at %s", word)
+			}
 		}
 	}
 }
