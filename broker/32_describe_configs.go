@@ -19,8 +19,7 @@ import (
 // Every configuration that a resource has is answered, set or not: clients
 // read all of them, change one and write all of them back. No names, or null,
 // mean all; names that do not exist are left out. For the broker "" only what
-// was set for all brokers is answered. Loggers have no names here, so brokers
-// have no configurable ones.
+// was set for all brokers is answered.
 var describeConfigsAPI = api{key: 32, min: 1, max: 4, serve: describeConfigs}
 
 func describeConfigs(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Response {
@@ -108,7 +107,10 @@ func (a *admin) describe(img *metadata.Image, kind kmsg.ConfigResourceType, name
 		}
 		return a.configs.layers(img, a.cfg.NodeID).DescribeBroker(), nil
 	case kmsg.ConfigResourceTypeBrokerLogger:
-		return nil, a.checkNode(name)
+		if bad := a.checkNode(name); bad != nil {
+			return nil, bad
+		}
+		return a.loggers.describe(), nil
 	case kmsg.ConfigResourceTypeClientMetrics:
 		if name == "" {
 			return nil, refuse(kerr.InvalidRequest, "a subscription to client metrics needs a name")

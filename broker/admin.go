@@ -30,6 +30,7 @@ type admin struct {
 	logs     Logs
 	configs  configsOf
 	replicas *replicas
+	loggers  loggers
 	log      *slog.Logger
 	now      func() time.Time
 }

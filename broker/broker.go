@@ -28,6 +28,9 @@ type Deps struct {
 	// Metrics may not be nil.
 	Metrics *metrics.Set
 	Log     *slog.Logger
+	// LogLevel is the level of Log, which clients may read and change
+	// (DescribeConfigs, IncrementalAlterConfigs); it may not be nil.
+	LogLevel *slog.LevelVar
 	// BrokerConfigured is told what holds for the broker whenever its dynamic
 	// configuration has changed, and at start if there is one.
 	BrokerConfigured func(config.Broker)
@@ -90,6 +93,7 @@ func New(d Deps) (*Broker, error) {
 		logs:     logsOf{b},
 		configs:  configsOf{d.Config},
 		replicas: b.replicas,
+		loggers:  loggers{d.LogLevel},
 		log:      d.Log,
 		now:      time.Now,
 	}

@@ -55,10 +55,16 @@ func (a *admin) alterConfigs(ctx context.Context, changes []*configChange, valid
 	if !sound {
 		return
 	}
+	for _, c := range changes {
+		if c.bad == nil && c.kind == kmsg.ConfigResourceTypeBrokerLogger {
+			// Not metadata: levels are this broker's, and only while it runs.
+			c.bad = a.loggers.alter(c.edits, validateOnly)
+		}
+	}
 	plan := func(img *metadata.Image) ([]metadata.Record, error) {
 		var records []metadata.Record
 		for _, c := range changes {
-			if c.bad != nil {
+			if c.bad != nil || c.kind == kmsg.ConfigResourceTypeBrokerLogger {
 				continue
 			}
 			var next map[string]string
@@ -74,7 +80,7 @@ func (a *admin) alterConfigs(ctx context.Context, changes []*configChange, valid
 	}
 	if why := adminRefusal(a.change(ctx, configTimeoutMs, plan)); why != nil {
 		for _, c := range changes {
-			if c.late == nil {
+			if c.late == nil && c.kind != kmsg.ConfigResourceTypeBrokerLogger {
 				c.late = why
 			}
 		}
@@ -97,14 +103,10 @@ func (a *admin) checkResource(c *configChange) *refusal {
 			return a.checkNode(c.name)
 		}
 	case kmsg.ConfigResourceTypeBrokerLogger:
-		switch bad := a.checkNode(c.name); {
-		case c.replace:
+		if c.replace {
 			return refuse(kerr.InvalidRequest, "levels of loggers can only be changed one by one (IncrementalAlterConfigs)")
-		case bad != nil:
-			return bad
-		case len(c.edits) > 0:
-			return refuse(kerr.InvalidConfig, "there is no logger %q; the level of the log is set at start (--log-level)", c.edits[0].key)
 		}
+		return a.checkNode(c.name)
 	case kmsg.ConfigResourceTypeClientMetrics:
 		if c.name == "" {
 			return refuse(kerr.InvalidRequest, "a subscription to client metrics needs a name")
@@ -174,7 +176,7 @@ func (a *admin) checkConfigs(img *metadata.Image, ref metadata.ResourceRef, next
 	case metadata.ClientMetricsResource:
 		return configRefusal(config.ValidateClientMetrics(next))
 	}
-	return nil // loggers have nothing that could be set
+	return nil
 }
 
 // appendConfigRecords appends the records that turn one set of configurations

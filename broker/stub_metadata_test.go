@@ -127,7 +127,7 @@ func newAdmin(t *testing.T) (*admin, *stubMeta, *stubLogs) {
 	return &admin{
 		cfg: Settings{NodeID: 1, NumPartitions: 1, DefaultReplicationFactor: 1, AutoCreateTopics: true, DeleteTopics: true,
 			MaxRequestPartitions: 2000, MaxNewPartitions: 20000, MaxTransactionTimeoutMs: 900000},
-		meta: meta, logs: logs, configs: configsOf{server}, log: slog.New(slog.DiscardHandler),
+		meta: meta, logs: logs, configs: configsOf{server}, loggers: loggers{new(slog.LevelVar)}, log: slog.New(slog.DiscardHandler),
 		now: func() time.Time { return time.UnixMilli(1700000000000) },
 	}, meta, logs
 }

@@ -28,6 +28,7 @@ type Node struct {
 	cfg     *config.Server
 	build   Build
 	log     *slog.Logger
+	level   *slog.LevelVar // of log
 	begun   time.Time
 	ready   time.Duration
 	metrics *metrics.Set
@@ -51,9 +52,9 @@ type Node struct {
 const stopTimeout = 5 * time.Second
 
 // Start builds a node and returns when it serves. On an error everything that
-// was started is stopped again.
-func Start(ctx context.Context, cfg *config.Server, build Build, log *slog.Logger) (*Node, error) {
-	n := &Node{cfg: cfg, build: build, log: log, fs: vfs.OS{}, begun: processStart(), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
+// was started is stopped again. level is log's, for clients to change.
+func Start(ctx context.Context, cfg *config.Server, build Build, log *slog.Logger, level *slog.LevelVar) (*Node, error) {
+	n := &Node{cfg: cfg, build: build, log: log, level: level, fs: vfs.OS{}, begun: processStart(), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
 	if err := n.start(ctx); err != nil {
 		n.abandon()
 		return nil, err
@@ -72,7 +73,7 @@ func (n *Node) start(ctx context.Context) error {
 	var err error
 	n.broker, err = broker.New(broker.Deps{
 		Settings: n.settings(), Config: n.cfg, Meta: n.controller, Dirs: n.dirs, Shards: n.shards,
-		Metrics: n.metrics, Log: n.log, BrokerConfigured: n.brokerConfigured,
+		Metrics: n.metrics, Log: n.log, LogLevel: n.level, BrokerConfigured: n.brokerConfigured,
 	})
 	if err != nil {
 		return err

@@ -89,23 +89,24 @@ func (f *serveFlags) values() (map[string]string, error) {
 	return values, nil
 }
 
-func (f *serveFlags) logger() (*slog.Logger, error) {
-	var level slog.Level
+// logger makes the log, and the level of it, which clients may change later.
+func (f *serveFlags) logger() (*slog.Logger, *slog.LevelVar, error) {
+	level := new(slog.LevelVar)
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, usagef("--log-level %q: want debug, info, warn or error", f.logLevel)
+		return nil, nil, usagef("--log-level %q: want debug, info, warn or error", f.logLevel)
 	}
 	o := &slog.HandlerOptions{Level: level}
 	switch f.logFormat {
 	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, o)), nil
+		return slog.New(slog.NewTextHandler(os.Stderr, o)), level, nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, o)), nil
+		return slog.New(slog.NewJSONHandler(os.Stderr, o)), level, nil
 	}
-	return nil, usagef("--log-format %q: want text or json", f.logFormat)
+	return nil, nil, usagef("--log-format %q: want text or json", f.logFormat)
 }
 
 func serve(ctx context.Context, f *serveFlags, out io.Writer) error {
-	log, err := f.logger()
+	log, level, err := f.logger()
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func serve(ctx context.Context, f *serveFlags, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go obey(stopSignals(), cancel, log)
-	n, err := node.Start(ctx, cfg, node.Build{Version: version, Commit: commit}, log)
+	n, err := node.Start(ctx, cfg, node.Build{Version: version, Commit: commit}, log, level)
 	if err != nil {
 		if ctx.Err() != nil {
 			log.Info("stopped before it was ready", "reason", err)
