@@ -225,7 +225,8 @@ func TestLargeFramesThatStall(t *testing.T) {
 	for range 20 {
 		write(t, c, frameOf(pattern(1000, 1)))
 		read(t, c)
-		if n := s.inFlight.Load(); n > 2*total+peers*(largePartial+readBufferBytes+directBudget) {
+		// One is let in although it is larger than all the room there is.
+		if n := s.inFlight.Load(); n > 50<<20+(peers-1)*(largePartial+readBufferBytes+directBudget) {
 			t.Fatalf("%d bytes in flight", n)
 		}
 	}

@@ -43,6 +43,9 @@ type Conn struct {
 	queued   bool // in loop.bulk
 	nextBulk *Conn
 
+	grantWaits bool  // its frame waits for room, see grants.go
+	grantAsked int64 // how much; set while grantWaits
+
 	watched      bool // the watcher knows fd
 	roomWatched  bool // the watcher waits for room in the socket
 	inputWatched bool // the watcher waits for input

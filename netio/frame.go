@@ -24,6 +24,8 @@ type Frame struct {
 	need int // announced length
 	have int // bytes received
 	lent int // bytes of the speculation budget this buffer uses, see input.go
+
+	grant int64 // room that the frame holds until its last release, see grants.go
 }
 
 // Retain adds a holder, who calls Release in turn. Any goroutine that holds f may
@@ -42,9 +44,10 @@ func (f *Frame) Release() {
 	case n < 0:
 		panic("netio: frame released more often than retained")
 	}
-	c, size := f.conn, int64(len(f.Bytes))
+	c, size, grant := f.conn, int64(len(f.Bytes)), f.grant
 	f.recycle()
 	c.uncharge(size)
+	c.srv.grants.back(grant)
 }
 
 // recycle gives the buffer back to its pool.
@@ -56,7 +59,7 @@ func (f *Frame) recycle() {
 		}
 	}
 	f.conn, f.Bytes = nil, nil
-	f.need, f.have, f.lent = 0, 0, 0
+	f.need, f.have, f.lent, f.grant = 0, 0, 0, 0
 	if f.class >= 0 {
 		framePools[f.class].Put(f)
 	}
@@ -66,7 +69,7 @@ func (f *Frame) recycle() {
 // unused: a 64 KiB batch with its header around it must not cost 128 KiB.
 const (
 	minClassBits  = 10 // 1 KiB
-	maxClassBits  = 24 // 16 MiB; above, a buffer is made to measure and left to the collector
+	maxClassBits  = 27 // 128 MiB; above, a buffer is made to measure and left to the collector
 	classesPerBit = 4
 )
 

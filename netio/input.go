@@ -14,7 +14,8 @@ import (
 // pooled buffer of the right size. Of a frame that is not, the announced length is
 // only a claim: it gets a buffer of its full size at once while the sum of all
 // that is reserved on such claims stays small, otherwise one that grows with what
-// has come. Large remainders are read from the socket straight into the frame.
+// has come until it is granted all of it (grants.go). Large remainders are read
+// from the socket straight into the frame.
 type input struct {
 	head    [4]byte
 	headLen int
@@ -144,8 +145,13 @@ func (c *Conn) newBuffer(need, have int) *Frame {
 
 // grow moves an incomplete frame to a larger buffer.
 func (c *Conn) grow(f *Frame, atLeast int) *Frame {
-	g := c.newBuffer(f.need, atLeast)
-	g.need, g.have = f.need, f.have
+	var g *Frame
+	if f.grant != 0 { // there is room for all of it: no doubling, no garbage
+		g = newFrame(c, f.need)
+	} else {
+		g = c.newBuffer(f.need, atLeast)
+	}
+	g.need, g.have, g.grant = f.need, f.have, f.grant
 	copy(g.store, f.store[:f.have])
 	c.in.frame = g
 	c.settle(f)
@@ -261,8 +267,13 @@ func (c *Conn) unstash() bool {
 func (in *input) drop(c *Conn) {
 	if f := in.frame; f != nil {
 		c.settle(f)
+		grant := f.grant
 		c.srv.unchargeTotal(int64(f.have))
 		f.recycle()
+		c.srv.grants.back(grant)
+	}
+	if c.grantWaits {
+		c.srv.grants.leave(c)
 	}
 	if in.stashed != nil {
 		c.srv.unchargeTotal(int64(len(in.stash)))

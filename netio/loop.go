@@ -50,6 +50,7 @@ const (
 	opSweep             // look for idle and slow connections
 	opDrain             // the server stops: finish what is in flight
 	opAbort             // the server stops now
+	opGrant             // there is room for the large frame of conn
 	opNothing           // only has dirty connections tried
 )
 
@@ -204,6 +205,8 @@ func (l *loop) handle(m *message) {
 			c.stalled.Store(false)
 			l.resume(c)
 		}
+	case opGrant:
+		l.granted(c)
 	case opReady:
 		l.ready()
 	case opSweep:

@@ -8,9 +8,10 @@ package netio
 //  2. Between frames, not while all connections together have TotalInFlightBytes or
 //     more and this one has anything at all; again when either is over. So a
 //     connection that waits for each answer is never held up by others' backlogs.
-//  3. Inside a large frame, not while the total is twice the limit. Such frames are
-//     then given little time (loop.sweep): whoever announces much and sends slowly
-//     loses against those who do not.
+//  3. Inside a large frame, not before there is room for all of it among the large
+//     ones, which share half of the limit (grants.go). While others wait for room
+//     such frames are given little time (loop.sweep): whoever announces much and
+//     sends slowly loses against those who do not.
 //
 // A frame is counted once it is complete, its bytes on the way under the total only.
 
@@ -67,10 +68,20 @@ func (c *Conn) mayFill() bool {
 		return false
 	}
 	f := c.in.frame
-	if f == nil || f.have < largePartial || c.srv.inFlight.Load() < 2*c.srv.cfg.TotalInFlightBytes {
+	if f == nil || f.have < largePartial {
 		return true
 	}
-	return !c.stall(-1, true)
+	if c.grantWaits {
+		return false
+	}
+	if f.grant == 0 {
+		if !c.srv.grants.take(c, int64(f.need)) {
+			c.grantWaits = true
+			return false
+		}
+		f.grant = int64(f.need)
+	}
+	return true
 }
 
 // stall marks the connection as stopped until it has at most resumeAt bytes in

@@ -41,7 +41,8 @@ type Server struct {
 
 	inFlight atomic.Int64 // frames held, partly received or put aside, and responses queued
 	claims   atomic.Int64 // memory reserved for bytes that are only announced
-	short    atomic.Bool  // connections may be waiting for opMemory
+	grants   grants
+	short    atomic.Bool // connections may be waiting for opMemory
 
 	client    *gnet.Client
 	acceptors []*acceptor
@@ -73,6 +74,7 @@ func Listen(cfg Config, listeners []Listener, h Handler, log *slog.Logger) (*Ser
 		loops: map[gnet.EventLoop]*loop{}, findPoller: findPoller,
 		stop: make(chan struct{}), left: make(chan struct{}, 1),
 	}
+	s.grants.limit = s.cfg.TotalInFlightBytes / 2
 	var err error
 	if s.client, err = newEngine(s); err != nil {
 		return nil, fmt.Errorf("netio: making the event loops: %w", err)

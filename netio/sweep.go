@@ -35,13 +35,13 @@ func (l *loop) sweep() {
 				continue
 			}
 		}
-		if f := c.in.frame; f != nil && f.have >= largePartial && l.now-c.in.since > hurry &&
+		if f := c.in.frame; f != nil && f.have >= largePartial && !c.grantWaits && l.now-c.in.since > hurry &&
 			(slowest == nil || c.in.since < slowest.in.since) {
 			slowest = c
 		}
 	}
 	// One at a time: the memory it frees may be enough for the others to finish.
-	if slowest != nil && l.srv.inFlight.Load() >= l.srv.cfg.TotalInFlightBytes {
+	if slowest != nil && (l.srv.inFlight.Load() >= l.srv.cfg.TotalInFlightBytes || l.srv.grants.wanting()) {
 		l.closeConn(slowest, ErrSlowFrame)
 	}
 }
