@@ -14,7 +14,7 @@ var ownDefs = []Def{
 		Status: Honoured, Doc: "Shard loops that own partitions and write their logs; 0 lets the broker choose."},
 	{Name: "ringmain.pool.size", Type: Int, Default: "0", Check: between(0, 4096),
 		Status: Honoured, Doc: "Workers for requests that may wait or compute for long; 0 lets the broker choose."},
-	{Name: "ringmain.sync.bytes", Type: Long, Default: "16777216", Check: between(4096, 1<<40),
+	{Name: "ringmain.sync.bytes", Type: Long, Default: "67108864", Check: between(4096, 1<<40),
 		Status: Honoured, Doc: "Bytes of unsynced log after which a partition is synced in the background, whatever acks asked for."},
 	{Name: "ringmain.sync.ms", Type: Long, Default: "5000", Check: between(1, 86400000),
 		Status: Honoured, Doc: "Age in milliseconds of unsynced records after which a partition is synced in the background, whatever acks asked for."},

@@ -38,6 +38,9 @@ type part struct {
 	file   FileRange
 }
 
+// size is how many bytes the part puts on the wire.
+func (p *part) size() int { return len(p.b) + p.file.N }
+
 // maxKeptBuf is the largest Buf that goes back to the pool with its response. A
 // response counts with the whole of its Buf as bytes in flight, so small answers
 // must not inherit large ones'.

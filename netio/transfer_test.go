@@ -249,24 +249,36 @@ func TestReadersThatVanish(t *testing.T) {
 	eventually(t, "connections to be counted out", func() bool { return s.Stats().Open == 0 })
 }
 
+// A range that goes beyond the end of its file closes the connection. A small one is
+// read before anything is sent; of a large one the client gets what is there.
 func TestShortFileClosesConnection(t *testing.T) {
-	content := pattern(10_000, 3)
-	f := newCountedFile(t, content)
-	cl := newCloses()
-	s := fetchServer(t, Config{}, f, cl.closed)
-	c := dial(t, s)
-	write(t, c, fetch(5_000, 8_000))
-	got, err := io.ReadAll(c)
-	if err != nil {
-		t.Fatal(err)
+	content := pattern(3*copyBytes, 3)
+	for name, c := range map[string]struct{ off, n, sent int }{
+		"small": {len(content) - 5_000, 8_000, 0},
+		"large": {copyBytes, 3 * copyBytes, 2 * copyBytes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newCountedFile(t, content)
+			cl := newCloses()
+			s := fetchServer(t, Config{}, f, cl.closed)
+			conn := dial(t, s)
+			write(t, conn, fetch(c.off, c.n))
+			got, err := io.ReadAll(conn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.sent == 0 && len(got) > 0 {
+				t.Fatalf("%d bytes came of an answer that cannot be completed", len(got))
+			}
+			if c.sent > 0 && !bytes.Equal(got[12:], content[c.off:]) {
+				t.Fatalf("got %d bytes of the file, want the %d that are there", len(got)-12, c.sent)
+			}
+			if err := cl.next(t); !errors.Is(err, ErrShortFile) {
+				t.Fatalf("closed for %v, want ErrShortFile", err)
+			}
+			wantReleased(t, f)
+		})
 	}
-	if want := content[5_000:]; !bytes.Equal(got[12:], want) {
-		t.Fatalf("got %d bytes of the file, want %d", len(got)-12, len(want))
-	}
-	if err := cl.next(t); !errors.Is(err, ErrShortFile) {
-		t.Fatalf("closed for %v, want ErrShortFile", err)
-	}
-	wantReleased(t, f)
 }
 
 // A client may finish sending and still read all its answers.
