@@ -84,7 +84,7 @@ func TestNothingSetStartsOneNode(t *testing.T) {
 		}
 	}
 	if s.RequestMaxBytes != 104857600 || s.FetchMaxBytes != 57671680 || s.NumPartitions != 1 || !s.AutoCreateTopics || !s.DeleteTopics ||
-		s.SyncBytes != 16<<20 || s.SyncMs != 5000 || s.RequestMaxParts != 20000 || s.IdleMs != 600000 || s.FetchSessionSlots != 1000 {
+		s.SyncBytes != 64<<20 || s.SyncMs != 5000 || s.RequestMaxParts != 20000 || s.IdleMs != 600000 || s.FetchSessionSlots != 1000 {
 		t.Errorf("%+v", s)
 	}
 }
