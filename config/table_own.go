@@ -9,7 +9,7 @@ var ownDefs = []Def{
 	{Name: "ringmain.durability", Type: String, Default: "fsync", Check: oneOf("fsync", "page-cache"), Importance: High,
 		Status: Honoured, Doc: "What acks=all waits for, unless the topic says otherwise: the records synced to disk, or only handed to the system, which a power loss can take back."},
 	{Name: "ringmain.event.loops", Type: Int, Default: "0", Check: between(0, 1024),
-		Status: Honoured, Doc: "Event loops that serve connections; 0 takes as many as there are processors."},
+		Status: Honoured, Doc: "Event loops that serve connections; 0 lets the broker choose: half of the processors, at least two where there are two."},
 	{Name: "ringmain.appenders", Type: Int, Default: "0", Check: between(0, 1024),
 		Status: Honoured, Doc: "Shard loops that own partitions and write their logs; 0 lets the broker choose."},
 	{Name: "ringmain.pool.size", Type: Int, Default: "0", Check: between(0, 4096),

@@ -12,7 +12,7 @@ import (
 // means the default.
 type Config struct {
 	// Loops is the number of event loops (ringmain.event.loops); default half of
-	// the processors, at least one.
+	// the processors, at least two where there are two.
 	Loops int
 	// MaxFrameBytes is the largest accepted frame without its length prefix
 	// (socket.request.max.bytes); default 104857600.
@@ -81,7 +81,7 @@ const (
 
 func (c Config) withDefaults() Config {
 	if c.Loops == 0 {
-		c.Loops = max(1, runtime.NumCPU()/2)
+		c.Loops = defaultLoops(runtime.NumCPU())
 	}
 	if c.MaxFrameBytes == 0 {
 		c.MaxFrameBytes = defaultMaxFrameBytes
@@ -102,6 +102,13 @@ func (c Config) withDefaults() Config {
 		c.DescriptorBudget = spareDescriptors()
 	}
 	return c
+}
+
+// defaultLoops leaves half of a larger machine to the shards. On two processors a
+// second loop still pays: while one loop waits for its shard, the other reads and
+// answers (perf/0007-event-loops.md).
+func defaultLoops(processors int) int {
+	return max(1, processors/2, min(2, processors))
 }
 
 func (c Config) validate() error {
