@@ -25,7 +25,7 @@ import (
 //     partition with data gives at least one batch, however large
 //   - a fetch with too little to answer is parked until enough was appended or
 //     its max wait has passed; nothing polls
-//   - the bytes go from the page cache to the socket (netio, sendfile); ranges
+//   - the bytes go from the page cache to the socket (netio; large ranges by sendfile); ranges
 //     that are not in the cache are read in on the pool first
 //
 // Replicas do not fetch from this broker: a replica id is refused with
