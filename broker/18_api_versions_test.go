@@ -1,11 +1,14 @@
 package broker
 
 import (
+	"encoding/binary"
+	"reflect"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/metadata"
+	"ringmain/wire"
 )
 
 func hello(name, version string) *kmsg.ApiVersionsRequest {
@@ -110,12 +113,17 @@ func TestApiVersionsChecksClusterAndNode(t *testing.T) {
 }
 
 func TestApiVersionsRefusalReadsAsVersion0(t *testing.T) {
-	body := refuseApiVersions().AppendTo(nil)
+	frame := wire.AppendResponse([]byte("x"), 9, refuseApiVersions())[1:]
+	body := frame[8:] // length and correlation id: response header version 0
+	if n, c := binary.BigEndian.Uint32(frame), binary.BigEndian.Uint32(frame[4:]); int(n) != len(frame)-4 || c != 9 {
+		t.Errorf("length %d of %d bytes, correlation id %d", n, len(frame), c)
+	}
 	resp := kmsg.NewPtrApiVersionsResponse()
 	if err := resp.ReadFrom(body); err != nil {
 		t.Fatal(err)
 	}
-	if resp.ErrorCode != 35 || len(resp.ApiKeys) != 1 || resp.ApiKeys[0].ApiKey != 18 || resp.ApiKeys[0].MaxVersion != 5 || len(body) != 2+4+6 {
+	want := []kmsg.ApiVersionsResponseApiKey{{ApiKey: 18, MinVersion: 0, MaxVersion: 5}}
+	if resp.ErrorCode != 35 || !reflect.DeepEqual(resp.ApiKeys, want) || len(body) != 2+4+6 {
 		t.Errorf("%d bytes: %+v", len(body), resp)
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"ringmain/partition"
 )
 
 // DeleteRecords, versions 0 to 2 (v2 flexible).
@@ -30,7 +32,7 @@ func deleteRecords(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Re
 			switch {
 			case replica == nil:
 				rp.ErrorCode = missingCode(topic, p.Partition, false)
-			case !replica.Settings().DeletePolicy && replica.Settings().Compacted:
+			case compactedOnly(replica.Settings()):
 				rp.ErrorCode = kerr.PolicyViolation.Code
 			default:
 				low, err := replica.DeleteRecords(p.Offset)
@@ -44,3 +46,7 @@ func deleteRecords(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Re
 	}
 	return resp
 }
+
+// compactedOnly tells whether a topic's records go by compaction alone. An empty
+// cleanup.policy keeps everything and lets records be deleted.
+func compactedOnly(s *partition.Settings) bool { return s.Rules.Compacted && !s.Log.DeletePolicy }

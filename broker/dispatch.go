@@ -63,7 +63,7 @@ func (b *Broker) Frame(c *netio.Conn, f *netio.Frame) {
 		}
 		r.slot = c.Reserve()
 		resp := netio.NewResponse()
-		resp.Buf = wire.AppendApiVersionsError(resp.Buf, h.Correlation)
+		resp.Buf = wire.AppendResponse(resp.Buf, h.Correlation, refuseApiVersions())
 		b.answered(h.Key, kerr.UnsupportedVersion.Code, r.start)
 		r.slot.Send(resp)
 		f.Release()

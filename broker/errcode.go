@@ -24,7 +24,7 @@ func partitionCode(err error) int16 {
 		return 0
 	case errors.As(err, &invalid):
 		return invalid.Kind.Code()
-	case errors.Is(err, partition.ErrNotLeader), errors.Is(err, partition.ErrDeleted), errors.Is(err, partition.ErrClosed):
+	case errors.Is(err, partition.ErrNotLeader), errors.Is(err, partition.ErrClosed):
 		return kerr.NotLeaderForPartition.Code
 	case errors.Is(err, partition.ErrFencedEpoch):
 		return kerr.FencedLeaderEpoch.Code

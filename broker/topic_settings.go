@@ -35,8 +35,6 @@ func settingsOf(t *config.Topic, producerExpirationMs int64) *partition.Settings
 		},
 		MinInSyncReplicas: int(t.MinInSyncReplicas),
 		PageCache:         t.Durability == config.PageCache,
-		DeletePolicy:      t.Delete,
-		Compacted:         t.Compact,
 		FlushMessages:     t.FlushMessages,
 		FlushMs:           t.FlushMs,
 	}

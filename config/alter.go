@@ -42,18 +42,6 @@ func IgnoredTopicKey(name string) bool {
 	return name == "message.format.version" || name == "message.downconversion.enable"
 }
 
-// KeepTopicKeys returns given without the keys that are taken and dropped; a
-// new topic stores what is left. given is not changed.
-func KeepTopicKeys(given map[string]string) map[string]string {
-	kept := map[string]string{}
-	for name, value := range given {
-		if !IgnoredTopicKey(name) {
-			kept[name] = value
-		}
-	}
-	return kept
-}
-
 // Apply works out what a resource sets after changes: current overlaid with
 // them. holds gives the value that holds for a key now, from which APPEND and
 // SUBTRACT start when the resource sets none (Layers.TopicHolds,

@@ -24,13 +24,18 @@ func (m *mailbox) post(c Command) error {
 		return ErrClosed
 	}
 	m.queue = append(m.queue, c)
+	m.unlock()
+	return nil
+}
+
+// unlock ends a change of the queue: a loop that sleeps is woken.
+func (m *mailbox) unlock() {
 	wake := m.asleep
 	m.asleep = false
 	m.mu.Unlock()
 	if wake {
 		m.wake <- struct{}{}
 	}
-	return nil
 }
 
 // postAll posts several commands under one lock.
@@ -43,12 +48,7 @@ func postAll[C Command](m *mailbox, cs []C) error {
 	for _, c := range cs {
 		m.queue = append(m.queue, c)
 	}
-	wake := m.asleep
-	m.asleep = false
-	m.mu.Unlock()
-	if wake {
-		m.wake <- struct{}{}
-	}
+	m.unlock()
 	return nil
 }
 
@@ -76,10 +76,5 @@ func (m *mailbox) take(spare []Command) (queue []Command, ok bool) {
 func (m *mailbox) close() {
 	m.mu.Lock()
 	m.closed = true
-	wake := m.asleep
-	m.asleep = false
-	m.mu.Unlock()
-	if wake {
-		m.wake <- struct{}{}
-	}
+	m.unlock()
 }

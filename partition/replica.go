@@ -21,8 +21,6 @@ var (
 	ErrFencedEpoch = errors.New("partition: leader epoch of the request is older than the leader's")
 	// ErrUnknownEpoch: the request names a leader epoch that we have not heard of yet (KIP-320).
 	ErrUnknownEpoch = errors.New("partition: leader epoch of the request is newer than the leader's")
-	// ErrDeleted: the partition was deleted while the request waited.
-	ErrDeleted = errors.New("partition: the partition was deleted")
 	// ErrClosed: the broker is stopping.
 	ErrClosed = errors.New("partition: the broker is stopping")
 )
@@ -36,8 +34,6 @@ type Settings struct {
 	// PageCache answers acks=all once the bytes are written, before they are
 	// synced (ringmain.durability=page-cache).
 	PageCache bool
-	// DeletePolicy and Compacted mirror cleanup.policy.
-	DeletePolicy, Compacted bool
 	// FlushMessages forces a sync after that many records (flush.messages).
 	FlushMessages int64
 	// FlushMs forces a sync once unsynced records are that old (flush.ms).

@@ -85,7 +85,7 @@ func newFixture(t *testing.T, change func(*Settings)) *fixture {
 	}
 	f := &fixture{t: t, dir: dir, write: &gatedIO{LogIO: segment.NewPwritevIO()}, sync: &gatedIO{LogIO: segment.NewPwritevIO()}}
 	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}}, f.write, f.sync, log)
-	set := &Settings{Log: segment.DefaultConfig(), MinInSyncReplicas: 1, DeletePolicy: true, FlushMessages: 1 << 62, FlushMs: 1 << 62}
+	set := &Settings{Log: segment.DefaultConfig(), MinInSyncReplicas: 1, FlushMessages: 1 << 62, FlushMs: 1 << 62}
 	if change != nil {
 		change(set)
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 // What can be wrong with a frame. All of these close the connection, as in
-// Kafka; ErrUnsupportedVersion of ApiVersions alone is answered, see
-// AppendApiVersionsError.
+// Kafka; only an unsupported version of ApiVersions is answered, by the
+// broker, in version 0.
 var (
 	ErrMalformed          = errors.New("malformed request")
 	ErrUnknownKey         = errors.New("api key is not served")

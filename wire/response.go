@@ -16,21 +16,6 @@ func AppendResponse(dst []byte, correlation int32, resp kmsg.Response) []byte {
 	return patchLength(dst, start)
 }
 
-// AppendApiVersionsError appends the answer to an ApiVersions request of a
-// version that is not served: UNSUPPORTED_VERSION (35) in version 0, with one
-// entry, that of ApiVersions itself. Clients try again with what it says.
-func AppendApiVersionsError(dst []byte, correlation int32) []byte {
-	first, last, _ := Versions(keyApiVersions)
-	start := len(dst)
-	dst = appendHead(dst, correlation, false)
-	dst = appendInt16(dst, 35)
-	dst = appendInt32(dst, 1)
-	dst = appendInt16(dst, keyApiVersions)
-	dst = appendInt16(dst, first)
-	dst = appendInt16(dst, last)
-	return patchLength(dst, start)
-}
-
 // appendHead begins a frame whose length is patched in later.
 func appendHead(dst []byte, correlation int32, flexible bool) []byte {
 	dst = append(dst, 0, 0, 0, 0)

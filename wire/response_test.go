@@ -40,17 +40,3 @@ func TestAppendResponse(t *testing.T) {
 		}
 	})
 }
-
-func TestAppendApiVersionsError(t *testing.T) {
-	frame := AppendApiVersionsError([]byte("x"), 9)[1:]
-	resp := kmsg.NewPtrApiVersionsResponse()
-	resp.SetVersion(0)
-	body := responseBody(t, frame, 9, false)
-	if err := resp.ReadFrom(body); err != nil {
-		t.Fatal(err)
-	}
-	want := []kmsg.ApiVersionsResponseApiKey{{ApiKey: 18, MinVersion: 0, MaxVersion: 5}}
-	if resp.ErrorCode != 35 || !reflect.DeepEqual(resp.ApiKeys, want) || len(body) != 2+4+6 {
-		t.Errorf("got %x: %+v", body, resp)
-	}
-}
