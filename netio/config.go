@@ -11,8 +11,8 @@ import (
 // Config is what a Server is built from. A zero value in a field with a default
 // means the default.
 type Config struct {
-	// Loops is the number of event loops (ringmain.event.loops); default half of
-	// the processors, at least two where there are two.
+	// Loops is the number of event loops (ringmain.event.loops); default one for
+	// each processor.
 	Loops int
 	// MaxFrameBytes is the largest accepted frame without its length prefix
 	// (socket.request.max.bytes); default 104857600.
@@ -81,7 +81,7 @@ const (
 
 func (c Config) withDefaults() Config {
 	if c.Loops == 0 {
-		c.Loops = defaultLoops(runtime.NumCPU())
+		c.Loops = runtime.GOMAXPROCS(0)
 	}
 	if c.MaxFrameBytes == 0 {
 		c.MaxFrameBytes = defaultMaxFrameBytes
@@ -102,13 +102,6 @@ func (c Config) withDefaults() Config {
 		c.DescriptorBudget = spareDescriptors()
 	}
 	return c
-}
-
-// defaultLoops leaves half of a larger machine to the shards. On two processors a
-// second loop still pays: while one loop waits for its shard, the other reads and
-// answers (perf/0007-event-loops.md).
-func defaultLoops(processors int) int {
-	return max(1, processors/2, min(2, processors))
 }
 
 func (c Config) validate() error {

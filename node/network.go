@@ -30,8 +30,13 @@ func (n *Node) boundPort(listener string) int {
 }
 
 func (n *Node) network() netio.Config {
+	loops := n.cfg.EventLoops
+	if loops == 0 {
+		loops = eventLoops(processors())
+	}
+	leaveRoom(loops)
 	c := netio.Config{
-		Loops:               n.cfg.EventLoops,
+		Loops:               loops,
 		MaxFrameBytes:       n.cfg.RequestMaxBytes,
 		IdleTimeout:         time.Duration(n.cfg.IdleMs) * time.Millisecond,
 		Limits:              limits(config.Layers{Server: n.cfg}.Resolve()),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"time"
 
 	"ringmain/broker"
@@ -116,7 +115,7 @@ func (n *Node) startShards() error {
 	n.log.Info("log backend chosen", "backend", name, "why", why)
 	count := n.cfg.Appenders
 	if count == 0 {
-		count = max(1, runtime.NumCPU()/2)
+		count = max(1, processors()/2)
 	}
 	cfg := partition.Config{SyncBytes: n.cfg.SyncBytes, SyncAge: time.Duration(n.cfg.SyncMs) * time.Millisecond, Pressed: n.files.Pressed, Observe: observer{n.metrics}}
 	for range count {
