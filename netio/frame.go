@@ -8,7 +8,8 @@ import (
 	"ringmain/internal/invariant"
 )
 
-// Frame is one request as it came, without the length prefix, in a pooled buffer.
+// Frame is one request as it came, without the length prefix, in a buffer that is
+// used again.
 // It is born with one holder, the Handler. The last Release gives the buffer back
 // and takes the bytes off what the connection has in flight.
 type Frame struct {
@@ -17,8 +18,10 @@ type Frame struct {
 
 	conn  *Conn
 	store []byte // the whole buffer; len(store) is its class size
-	class int    // -1: too large for a pool
+	class int    // -1: too large for a class
 	refs  atomic.Int32
+
+	mapped bool // store is no memory of Go's, see spares.go
 
 	// Only while the frame is being filled.
 	need int // announced length
@@ -50,7 +53,7 @@ func (f *Frame) Release() {
 	c.srv.grants.back(grant)
 }
 
-// recycle gives the buffer back to its pool.
+// recycle gives the buffer back to where newFrame has it from.
 func (f *Frame) recycle() {
 	if invariant.Enabled {
 		// Whoever still reads the frame reads this instead of another peer's bytes.
@@ -58,18 +61,21 @@ func (f *Frame) recycle() {
 			f.store[i] = 0xdb
 		}
 	}
+	spares := &f.conn.srv.spares
 	f.conn, f.Bytes = nil, nil
 	f.need, f.have, f.lent, f.grant = 0, 0, 0, 0
-	if f.class >= 0 {
-		framePools[f.class].Put(f)
+	if len(f.store) > pooledBytes {
+		spares.put(f)
+		return
 	}
+	framePools[f.class].Put(f)
 }
 
 // Buffers come in classes, four to a doubling, so that at most a quarter of one is
 // unused: a 64 KiB batch with its header around it must not cost 128 KiB.
 const (
 	minClassBits  = 10 // 1 KiB
-	maxClassBits  = 27 // 128 MiB; above, a buffer is made to measure and left to the collector
+	maxClassBits  = 27 // 128 MiB; above, a buffer is made to measure
 	classesPerBit = 4
 )
 
@@ -93,11 +99,12 @@ func classOf(n int) (class, size int) {
 // newFrame returns a frame whose buffer holds at least n bytes.
 func newFrame(c *Conn, n int) *Frame {
 	class, size := classOf(n)
-	if class >= 0 {
-		if f, _ := framePools[class].Get().(*Frame); f != nil {
-			f.conn = c
-			return f
-		}
+	if size > pooledBytes {
+		return c.srv.spares.get(c, class, size)
+	}
+	if f, _ := framePools[class].Get().(*Frame); f != nil {
+		f.conn = c
+		return f
 	}
 	return &Frame{conn: c, store: make([]byte, size), class: class}
 }

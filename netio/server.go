@@ -42,6 +42,7 @@ type Server struct {
 	inFlight atomic.Int64 // frames held, partly received or put aside, and responses queued
 	claims   atomic.Int64 // memory reserved for bytes that are only announced
 	grants   grants
+	spares   spares
 	short    atomic.Bool // connections may be waiting for opMemory
 
 	client    *gnet.Client
@@ -75,6 +76,7 @@ func Listen(cfg Config, listeners []Listener, h Handler, log *slog.Logger) (*Ser
 		stop: make(chan struct{}), left: make(chan struct{}, 1),
 	}
 	s.grants.limit = s.cfg.TotalInFlightBytes / 2
+	s.spares.limit = s.cfg.TotalInFlightBytes
 	var err error
 	if s.client, err = newEngine(s); err != nil {
 		return nil, fmt.Errorf("netio: making the event loops: %w", err)
@@ -213,6 +215,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	for _, l := range s.loops {
 		l.bury()
 	}
+	s.spares.close()
 	return err
 }
 
