@@ -29,9 +29,8 @@ type Row struct {
 	Against []Judgement `json:"against"`
 }
 
-// Compare compares each of the sides with the first. Rounds of one index must
-// have been measured next to each other; sides with unequal numbers of rounds
-// are shown and not judged.
+// Compare compares each of the sides with the first. Only rounds that were
+// measured next to each other are judged; the others count for the medians.
 func Compare(sides []Side, figures []Figure, least float64) (Comparison, error) {
 	if len(sides) < 2 {
 		return Comparison{}, fmt.Errorf("%s to compare; there must be two or more", count(len(sides), "side"))
@@ -60,40 +59,31 @@ func Compare(sides []Side, figures []Figure, least float64) (Comparison, error) 
 // newRow compares one figure. any is false when no side has it.
 func newRow(f Figure, sides []Side, least float64) (row Row, any bool) {
 	row.Figure = f
-	base := sides[0].values(f.Name)
 	for i, s := range sides {
-		values := s.values(f.Name)
-		var there []float64
-		for _, v := range values {
-			if v != 0 {
-				there = append(there, v)
-			}
-		}
 		var middle *float64
-		if len(there) > 0 {
-			m := medianOf(there)
+		if values := s.values(f.Name); len(values) > 0 {
+			m := medianOf(values)
 			middle, any = &m, true
 		}
 		row.Medians = append(row.Medians, middle)
 		if i > 0 {
-			row.Against = append(row.Against, judgeRow(f, base, values, least))
+			row.Against = append(row.Against, judgeRow(f, sides[0], s, row.Medians[0], middle, least))
 		}
 	}
 	return row, any
 }
 
-func judgeRow(f Figure, base, values []float64, least float64) Judgement {
-	if len(base) != len(values) {
-		a, b := medianOf(base), medianOf(values)
-		j := Judgement{MedianBase: a, MedianOther: b, Chance: 1, Verdict: Unjudged,
-			Reason: fmt.Sprintf("%s against %d: they are no pairs", count(len(base), "round"), len(values))}
-		if a > 0 && b > 0 {
-			j.Ratio = b / a
-		}
-		return j
+func judgeRow(f Figure, base, other Side, baseMedian, otherMedian *float64, least float64) Judgement {
+	a, b := neighbours(base.Rounds, other.Rounds, f.Name)
+	j := Judge(a, b, least)
+	if j.Ratio == 0 && baseMedian != nil && otherMedian != nil && *baseMedian > 0 {
+		// Rounds that are no neighbours still have a ratio, and no more than that.
+		j.Ratio = *otherMedian / *baseMedian
 	}
-	j := Judge(base, values, least)
-	if !f.Judged && j.Verdict != Unjudged {
+	switch {
+	case j.Verdict == Unjudged && (len(base.Rounds) > 1 || len(other.Rounds) > 1):
+		j.Reason += "; pairs are rounds of both sides next to each other in time"
+	case j.Verdict != Unjudged && !f.Judged:
 		j.Verdict, j.Reason = Unjudged, "shown for information"
 	}
 	return j

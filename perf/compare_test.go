@@ -2,8 +2,11 @@ package perf
 
 import (
 	"encoding/json"
+	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
@@ -12,15 +15,17 @@ var (
 	worst = Figure{Name: "max", Unit: "us", Better: LessIsBetter}
 )
 
-// side makes rounds whose figures are the given values times 1, 1.01, 1.02 ...
+// side makes rounds, a second apart, whose figures are the given values times 1,
+// 1.01, 1.02 ...
 func side(name string, rounds int, values Reading) Side {
 	s := Side{Name: name}
 	for i := range rounds {
+		at := time.Unix(int64(i), int64(len(name)))
 		r := Reading{}
 		for k, v := range values {
 			r[k] = v * (1 + 0.01*float64(i))
 		}
-		s.Rounds = append(s.Rounds, r)
+		s.Rounds = append(s.Rounds, Round{at, r})
 	}
 	return s
 }
@@ -85,5 +90,37 @@ func TestCompareRefuses(t *testing.T) {
 		if _, err := Compare(c.sides, c.figures, c.least); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%v, want something about %q", err, c.text)
 		}
+	}
+}
+
+// rounds makes rounds of one side from their times.
+func rounds(values map[int]float64) []Round {
+	var out []Round
+	for at, v := range values {
+		out = append(out, Round{time.Unix(int64(at), 0), Reading{"rate": v}})
+	}
+	return out
+}
+
+func TestOnlyNeighboursArePairs(t *testing.T) {
+	//          twos: (1a 2b) (3b 4a) (5a 6a) (7b 8b) (9b)
+	a, b := neighbours(rounds(map[int]float64{1: 10, 4: 40, 5: 50, 6: 60}), rounds(map[int]float64{2: 20, 3: 30, 7: 70, 8: 80, 9: 90}), "rate")
+	if !slices.Equal(a, []float64{10, 40}) || !slices.Equal(b, []float64{20, 30}) {
+		t.Errorf("%v and %v", a, b)
+	}
+}
+
+func TestOneSideAfterTheOtherIsNotJudged(t *testing.T) {
+	early, late := side("a", 30, Reading{"rate": 100}), side("b", 30, Reading{"rate": 200})
+	for i := range late.Rounds {
+		late.Rounds[i].At = late.Rounds[i].At.Add(time.Hour)
+	}
+	c, err := Compare([]Side{early, late}, []Figure{rate}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := c.Rows[0].Against[0]
+	if j.Verdict != Unjudged || !strings.Contains(j.Reason, "next to each other") || math.Abs(j.Ratio-2) > 1e-9 {
+		t.Errorf("%+v", j)
 	}
 }

@@ -16,7 +16,7 @@
 //     time; a drawn order is in step with nothing, whatever the machine does.
 //
 // The ratios are judged by their signed ranks (signedRank), whose error is known
-// exactly for as few pairs as ten, and which one stalled round cannot decide.
+// exactly for as few pairs as eleven, and which one stalled round cannot decide.
 // docs/benchmarking.md has the experiments behind these choices.
 //
 // Start reading at compare.go, then pairs.go.

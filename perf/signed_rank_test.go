@@ -48,7 +48,7 @@ func TestCriticalValues(t *testing.T) {
 		n    int
 		rate float64
 		want int
-	}{{5, 0.05, -1}, {6, 0.05, 0}, {10, 0.05, 8}, {10, 0.01, 3}, {20, 0.05, 52}, {20, 0.01, 37}, {9, errorRate, -1}, {10, errorRate, 0}} {
+	}{{5, 0.05, -1}, {6, 0.05, 0}, {10, 0.05, 8}, {10, 0.01, 3}, {20, 0.05, 52}, {20, 0.01, 37}, {MinPairs - 1, errorRate, -1}, {MinPairs, errorRate, 0}} {
 		if got := critical(c.n, c.rate); got != c.want {
 			t.Errorf("%d pairs at %v: %d, want %d", c.n, c.rate, got, c.want)
 		}
