@@ -95,6 +95,7 @@ func (a *acceptor) take(tc *net.TCPConn) {
 	remote.Zone = ""
 	if local, ok := tc.LocalAddr().(*net.TCPAddr); ok {
 		local.Zone = ""
+		c.withinHost = withinHost(addr, local)
 	}
 	a.giveSpare()
 	_, err := s.client.EnrollContext(tc, c)
@@ -104,6 +105,11 @@ func (a *acceptor) take(tc *net.TCPConn) {
 	// Not opened: the loop could not add it to its poller, and has closed it.
 	s.quota.leave(a.name, ip)
 	s.rejects.warn("cannot serve a connection", "peer", ip, "listener", a.name, "error", err)
+}
+
+// withinHost tells whether the peer at remote is a process of this host.
+func withinHost(remote netip.Addr, local *net.TCPAddr) bool {
+	return remote.IsLoopback() || remote == local.AddrPort().Addr().Unmap()
 }
 
 func (a *acceptor) waitForPlace() bool {

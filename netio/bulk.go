@@ -15,12 +15,12 @@ type bulk struct {
 }
 
 const (
-	// turnSlices is how many SendBudgets the bulk of a loop may send in one turn. Each
-	// turn costs a wake-up and a poll, which two slices pay for.
-	turnSlices = 2
 	// lightBytes is the largest file range that does not queue: what a consumer at
 	// the end of a log gets is not to wait for those who read the whole of it.
 	lightBytes = 16 << 10
+	// turnsInARow is how many turns are made while the poller reports nothing, before
+	// the loop's goroutine gives others of the process their chance.
+	turnsInARow = 4
 	// bulkPause is after how long the bulk sends another slice although gnet has had
 	// events all the time.
 	bulkPause = 200 * time.Microsecond
@@ -59,16 +59,26 @@ func (b *bulk) room() int {
 }
 
 // scheduled is a turn that gnet was asked for. It comes when gnet has delivered all
-// events it knew of.
+// events it knew of. As long as there are no new ones, further turns follow at once:
+// one behind gnet's back costs a look at the poller, one that is asked for a
+// goroutine's wake-up and two looks.
 func (l *loop) scheduled() {
-	l.now = l.srv.clock()
-	l.refill()
-	l.turn()
+	for range turnsInARow {
+		l.now = l.srv.clock()
+		l.refill()
+		if !l.turn() {
+			return
+		}
+		if pending(l.poller) {
+			break
+		}
+	}
+	l.later()
 }
 
 // refill allows the bulk another slice.
 func (l *loop) refill() {
-	l.bulk.left, l.bulk.filled = turnSlices*l.srv.cfg.SendBudget, l.now
+	l.bulk.left, l.bulk.filled = l.srv.cfg.SendBudget, l.now
 }
 
 // sendBulk gives the queued connections their turn, one after the other, until its

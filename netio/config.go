@@ -32,8 +32,8 @@ type Config struct {
 	// request of each; default 256 MiB.
 	TotalInFlightBytes int64
 	// SendBudget is how many bytes one connection may send before the others of its
-	// loop have their turn, and half of what all that send much may send together
-	// before other events of the loop have theirs; default 128 KiB.
+	// loop have their turn, and what all that send much may send together before other
+	// events of the loop have theirs; default 256 KiB.
 	SendBudget int
 	// DescriptorBudget is how many descriptors connections may use; it lowers
 	// MaxConnections. Default: what RLIMIT_NOFILE leaves after a reserve.
@@ -72,7 +72,7 @@ const (
 	defaultIdleTimeout   = 10 * time.Minute
 	defaultConnInFlight  = 8 << 20
 	defaultTotalInFlight = 256 << 20
-	defaultSendBudget    = 128 << 10
+	defaultSendBudget    = 256 << 10
 
 	// readBufferBytes is what one read may take, per loop. Small frames like it
 	// large (fewer reads); pages of it that are never used are never resident.

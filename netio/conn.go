@@ -19,7 +19,9 @@ type Conn struct {
 	listener string
 	remote   netip.AddrPort
 	ip       string
-	loop     *loop // set before the handler sees the connection, never changed
+	// withinHost: the peer is a process of this host.
+	withinHost bool
+	loop       *loop // set before the handler sees the connection, never changed
 
 	// Any goroutine.
 	inFlight atomic.Int64 // bytes of frames held and responses queued

@@ -18,6 +18,9 @@ type events struct {
 func (e *events) OnOpen(gc gnet.Conn) ([]byte, gnet.Action) {
 	c := gc.Context().(*Conn)
 	c.gc, c.fd = gc, gc.Fd()
+	if c.withinHost {
+		dontPace(c.fd)
+	}
 	l := e.srv.loopOf(gc)
 	c.loop = l
 	owner := l.enter()

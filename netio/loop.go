@@ -113,7 +113,9 @@ func (l *loop) leave(owner bool) {
 		return
 	}
 	if owner {
-		l.turn()
+		if l.turn() {
+			l.later()
+		}
 		return
 	}
 	l.mu.Lock()
@@ -127,8 +129,8 @@ func (l *loop) leave(owner bool) {
 }
 
 // turn empties the mailbox and sends what has become ready. What is left over, in
-// the mailbox or to send, is for a turn of its own behind other events.
-func (l *loop) turn() {
+// the mailbox or to send, is for a turn of its own behind other events: again.
+func (l *loop) turn() (again bool) {
 	l.now = l.srv.clock()
 	if l.bulk.first != nil && l.now-l.bulk.filled >= bulkPause {
 		l.refill()
@@ -148,11 +150,9 @@ func (l *loop) turn() {
 	l.handling = false
 	l.mu.Lock()
 	l.awake = len(l.box) > 0
-	again := l.awake || l.bulk.first != nil
+	again = l.awake || l.bulk.first != nil
 	l.mu.Unlock()
-	if again {
-		l.later()
-	}
+	return again
 }
 
 // swap takes the box; l.mu is held.

@@ -149,12 +149,14 @@ func TestDeepPipelineIsSlowedNotClosed(t *testing.T) {
 	inBothWays(t, func(t *testing.T) {
 		const requests, size = 10_000, 2000
 		cl := newCloses()
-		cfg := Config{ConnInFlightBytes: 256 << 10, SocketReceiveBuffer: 128 << 10, SocketSendBuffer: 128 << 10}
+		cfg := Config{ConnInFlightBytes: 256 << 10, SocketReceiveBuffer: 1 << 20, SocketSendBuffer: 1 << 20}
 		s := serve(t, cfg, handlerFuncs{frame: echo, closed: cl.closed})
 		c := dial(t, s)
-		// Not smaller: below the loopback's packet size each packet waits for a timer.
-		c.SetReadBuffer(128 << 10)
-		c.SetWriteBuffer(128 << 10)
+		// Many of the loopback's packets of 64 KiB: with room for two or three, packets
+		// are dropped while both directions are full, and each waits for a timer that
+		// doubles.
+		c.SetReadBuffer(1 << 20)
+		c.SetWriteBuffer(1 << 20)
 		written := make(chan error, 1)
 		go func() {
 			body := make([]byte, size)

@@ -32,3 +32,13 @@ func setReading(poller, fd int, on bool) error {
 	}
 	return unix.EpollCtl(poller, unix.EPOLL_CTL_MOD, fd, &ev)
 }
+
+// pending reports whether poller has something to deliver, or cannot be asked.
+func pending(poller int) bool {
+	if poller < 0 {
+		return true
+	}
+	look := [1]unix.PollFd{{Fd: int32(poller), Events: unix.POLLIN}}
+	n, err := unix.Poll(look[:], 0)
+	return n != 0 || err != nil
+}
