@@ -15,8 +15,16 @@ var layers = [][]string{
 	4: {"partition", "controller", "coordinator", "tiered"},
 	5: {"broker", "httpapi", "registry"},
 	6: {"node"},
-	7: {"bench", "perf"},
-	8: {"cmd", "test"},
+	// The load generator knows nothing of the layers between 1 and here.
+	7:  {"bench/workloads", "bench/pace", "bench/latency", "bench/facts"},
+	8:  {"bench/workload"},
+	9:  {"bench/result", "bench/audit"},
+	10: {"bench/load"},
+	11: {"bench/replay", "bench/franz"},
+	12: {"bench"},
+	13: {"perf"},
+	14: {"perf/report"},
+	15: {"cmd", "test"},
 }
 
 // families are trees of packages that may import each other within the tree:
@@ -26,22 +34,30 @@ var families = []string{"cmd/ringmain", "test", "coordinator"}
 // owners are libraries and packages that only the packages listed may import,
 // so that there is one place to look when they change or misbehave.
 var owners = map[string][]string{
-	"github.com/hashicorp/raft":           {"controller"},
-	"github.com/panjf2000/gnet":           {"netio"},
-	"github.com/pawelgaczynski/giouring":  {"internal/uring"},
-	"github.com/spf13/cobra":              {"cmd"},
-	"github.com/prometheus/client_golang": {"metrics", "httpapi", "node"},
+	"github.com/hashicorp/raft":               {"controller"},
+	"github.com/panjf2000/gnet":               {"netio"},
+	"github.com/pawelgaczynski/giouring":      {"internal/uring"},
+	"github.com/spf13/cobra":                  {"cmd"},
+	"github.com/prometheus/client_golang":     {"metrics", "httpapi", "node"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"bench/latency"},
+	"go.yaml.in/yaml/v3":                      {"bench/workload"},
 	// Components get a struct of their own, filled by node; only those who
 	// answer for the keys themselves read the table of keys.
 	module + "/config": {"broker", "httpapi", "node", "cmd", "test"},
 }
 
-// clientOnly is what a client of a broker may use of this module: the client
-// commands must work against any broker.
-var clientOnly = []string{"cmd/ringmain/internal"}
+// clients are the trees that must work against any broker, so what they may
+// use of this module is little, and none of it is the broker.
+var clients = []client{
+	{tree: "cmd/ringmain/internal", may: []string{"cmd/ringmain/internal", "model", "config"}},
+	{tree: "bench", may: []string{"bench", "model", "record", "wire"}},
+	{tree: "perf", may: []string{"perf", "bench"}},
+}
 
-// clientMay are the packages of this module that clientOnly may import.
-var clientMay = []string{"cmd/ringmain/internal", "model", "config"}
+type client struct {
+	tree string
+	may  []string
+}
 
 // forbiddenWords say nothing about what is inside; no package and no file has
 // one in its name.
@@ -55,16 +71,18 @@ func under(pkg, dir string) bool {
 	return pkg == dir || strings.HasPrefix(pkg, dir+"/")
 }
 
-// layerOf is the layer of a package of this module, or -1.
+// layerOf is the layer of a package of this module, or -1. The longest entry
+// counts: a tree can have parts in layers of their own.
 func layerOf(pkg string) int {
+	layer, longest := -1, 0
 	for n, packages := range layers {
 		for _, p := range packages {
-			if under(pkg, p) {
-				return n
+			if under(pkg, p) && len(p) > longest {
+				layer, longest = n, len(p)
 			}
 		}
 	}
-	return -1
+	return layer
 }
 
 func underAny(pkg string, dirs []string) bool {
@@ -87,8 +105,10 @@ func objection(pkg, path string) string {
 	if !ours {
 		return ""
 	}
-	if underAny(pkg, clientOnly) && !underAny(target, clientMay) {
-		return "client code must work against any broker; it may use " + strings.Join(clientMay, ", ") + " only"
+	for _, c := range clients {
+		if under(pkg, c.tree) && !underAny(target, c.may) {
+			return c.tree + " must work against any broker; it may use " + strings.Join(c.may, ", ") + " only"
+		}
 	}
 	for _, f := range families {
 		if under(pkg, f) && under(target, f) {
