@@ -83,7 +83,8 @@ const (
 	verifyCleanUpWithin = 10 * time.Second // for what must be done after the context has ended
 )
 
-func (o *VerifyOptions) check() error {
+// Check says what is wrong with the options, without asking a broker.
+func (o *VerifyOptions) Check() error {
 	switch {
 	case o.ValueBytes < audit.StampBytes || o.ValueBytes > maxVerifyValueBytes:
 		return fmt.Errorf("a value of %d bytes: it must have from %d (the stamp) to %d", o.ValueBytes, audit.StampBytes, maxVerifyValueBytes)
@@ -120,7 +121,7 @@ type verification struct {
 // Records that are not as they were acknowledged are an *audit.FaultError; the
 // report is then complete all the same, and the topic stays for a closer look.
 func Verify(ctx context.Context, o VerifyOptions) (*VerifyReport, error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	if o.Log == nil {
