@@ -1,0 +1,85 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ringmain/bench/facts"
+	"ringmain/bench/latency"
+	"ringmain/bench/result"
+	"ringmain/bench/workload"
+)
+
+// document is a result with everything in it.
+func document() *result.Document {
+	cpu, perGB, perRequest, written, cores := 4.2, 0.53, 34.5, 1.02, 0.8
+	memory, syncs := int64(21e6), int64(77)
+	d := &result.Document{
+		Format: result.Format, Tool: result.Build{Version: "1.2", Commit: "0123456789abcdef"}, When: time.Unix(1e9, 0),
+		Machine:  facts.Machine{CPU: "EPYC", Cores: 2, MemoryBytes: 24e9, System: "Debian", Kernel: "6.1", Virtual: "kvm"},
+		Storage:  &facts.Storage{Filesystem: "tmpfs", Device: "none", InMemory: true},
+		Server:   result.Server{Bootstrap: []string{"127.0.0.1:9092"}, Software: "kafka", Version: "4.4", Config: map[string]string{"num.io.threads": "4"}},
+		Workload: workload.Defaults(workload.Produce),
+		Seconds:  10, Asked: &result.Rates{Bytes: 200e6, Records: 195e3}, Reached: result.Rates{Bytes: 199e6, Records: 194e3, Requests: 3100},
+		Latency: &result.Latency{
+			Corrected: latency.Percentiles{Count: 31_000, Min: 90, P50: 210, P90: 800, P99: 1900, P999: 5200, P9999: 9000, Max: 12_000}, Uncorrected: latency.Percentiles{Count: 31_000, P99: 1700},
+			LateSends: 3, Points: []latency.Point{{Percentile: 50, Corrected: 210, Uncorrected: 205}, {Percentile: 99, Corrected: 1900, Uncorrected: 1700}},
+		},
+		Produce: &result.Section{Records: 1_940_000, Bytes: 1_990_000_000, Requests: 31_000},
+		Costs:   result.Costs{ClientCPU: 1.1, ServerCPU: &cpu, ServerCPUPerGB: &perGB, ServerCPUPerRequest: &perRequest, ServerRSS: &memory, Syncs: &syncs, DiskWrittenPerByteIn: &written},
+		Audit:   &result.Audit{Acked: 10, Seen: 9, Lost: 1},
+		Errors:  map[string]int64{"NOT_LEADER_OR_FOLLOWER": 2},
+		Floor:   &result.Floor{P50: 60, P99: 150},
+		Knee:    &result.Knee{SLO: "p99=10ms", Found: true, Held: result.Rates{Requests: 20_000}},
+		Verdict: result.Verdict{Reasons: []string{"1 of 10 records is lost"}}, Warnings: []string{"the clock jumped"},
+	}
+	for i := range 10 {
+		d.Series = append(d.Series, result.Point{Second: float64(i), Bytes: 199e6, P50: 200, P99: 1900, ServerCPU: &cores})
+		d.Curve = append(d.Curve, result.CurvePoint{Reached: result.Rates{Requests: float64(20_000 - 1000*i)}, Corrected: latency.Percentiles{P50: 300, P99: 2000}, Holds: true})
+	}
+	return d
+}
+
+func TestDocumentInWords(t *testing.T) {
+	html := written(t, Page{Title: "t", Runs: []Run{FromDocument("a", document())}})
+	for _, text := range []string{
+		"EPYC, 2 cores", "24 GB", "Debian, 6.1", "tmpfs on none (in memory: nothing here is durable)", "kafka 4.4", "ringmain 1.2 0123456789", "num.io.threads",
+		"200 MB/s, 195k records/s", "199 MB/s, 194k records/s, 3100 requests/s", "1.94M records, 1.99 GB, 31k requests",
+		"1.9 ms (1.7 ms)", "5.2 ms", "12 ms", "0.53 s", "34.5 µs", "21 MB", "1.02", "77",
+		"1 of 10 records is lost", "the clock jumped", "error NOT_LEADER_OR_FOLLOWER", "60 µs p50, 150 µs p99", "knee at p99=10ms", "20k requests/s", "bound 10 ms",
+		"kind: produce", "Throughput over time", "Latency against load", "Latency by percentile", "Server processors",
+	} {
+		if !strings.Contains(strings.ReplaceAll(html, "&#43;", "+"), text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+	if strings.Contains(html, "closed loop") {
+		t.Error("an open loop is called closed")
+	}
+}
+
+func TestLoadsAreInOrder(t *testing.T) {
+	last := 0.0
+	for _, l := range FromDocument("a", document()).Loads {
+		if l.RequestsPerSecond < last {
+			t.Errorf("%v after %v", l.RequestsPerSecond, last)
+		}
+		last = l.RequestsPerSecond
+	}
+}
+
+func TestEmptyDocument(t *testing.T) {
+	html := written(t, Page{Title: "t", Runs: []Run{FromDocument("a", &result.Document{ClosedLoop: true})}})
+	if strings.Contains(html, "<figure>") || !strings.Contains(html, "as fast as it goes") {
+		t.Error("a result without measurements is drawn, or not said to be of a closed loop")
+	}
+}
+
+func TestStormHasRequestsForThroughput(t *testing.T) {
+	d := &result.Document{Series: []result.Point{{Second: 0, Requests: 500}, {Second: 1, Requests: 600}}}
+	html := written(t, Page{Title: "t", Runs: []Run{FromDocument("a", d)}})
+	if !strings.Contains(html, "requests from 500 requests/s to 600 requests/s") {
+		t.Error("requests are not drawn")
+	}
+}
