@@ -101,6 +101,9 @@ func LatencyOf(s *latency.Snapshot) (*Latency, error) {
 		Clamped:     s.Clamped,
 		Points:      s.Curve(),
 	}
+	if l.Points == nil {
+		l.Points = []latency.Point{}
+	}
 	var err error
 	if l.CorrectedHistogram, err = s.Encode(true); err != nil {
 		return nil, err

@@ -16,6 +16,9 @@ const maxDocumentBytes = 256 << 20
 func (d *Document) Write(w io.Writer) error {
 	whole := *d
 	// Programs get empty lists, not null.
+	if whole.Server.Bootstrap == nil {
+		whole.Server.Bootstrap = []string{}
+	}
 	if whole.Errors == nil {
 		whole.Errors = map[string]int64{}
 	}

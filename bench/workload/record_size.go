@@ -45,7 +45,7 @@ func ParseSizeDist(text string) (SizeDist, error) {
 	if !found {
 		n, err := ParseBytes(text)
 		if err != nil {
-			return SizeDist{}, fmt.Errorf("record size: %w; other forms are uniform:LOW:HIGH, normal:MEAN:DEVIATION[:LOW:HIGH] and list:SIZE=WEIGHT,...", err)
+			return SizeDist{}, fmt.Errorf("record size: %w; other forms are uniform:LOW:HIGH, normal:MEAN:DEVIATION[:LOW:HIGH] and list:SIZE=WEIGHT[,SIZE=WEIGHT]", err)
 		}
 		return Fixed(int(n)), nil
 	}
@@ -79,7 +79,7 @@ func parseSizes(form, rest string) (SizeDist, error) {
 			d.Low, d.High = n[2], n[3]
 		}
 	default:
-		return SizeDist{}, fmt.Errorf("the forms are SIZE, uniform:LOW:HIGH, normal:MEAN:DEVIATION[:LOW:HIGH] and list:SIZE=WEIGHT,...")
+		return SizeDist{}, errors.New("the forms are SIZE, uniform:LOW:HIGH, normal:MEAN:DEVIATION[:LOW:HIGH] and list:SIZE=WEIGHT[,SIZE=WEIGHT]")
 	}
 	if d.Low > d.High {
 		return SizeDist{}, fmt.Errorf("the low bound %d is above the high bound %d", d.Low, d.High)
