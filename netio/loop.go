@@ -130,8 +130,8 @@ func (l *loop) leave(owner bool) {
 
 // turn empties the mailbox and sends what has become ready. What is left over, in
 // the mailbox or to send, is for a turn of its own behind other events: again.
+// The caller has read the clock.
 func (l *loop) turn() (again bool) {
-	l.now = l.srv.clock()
 	if l.bulk.first != nil && l.now-l.bulk.filled >= bulkPause {
 		l.refill()
 	}

@@ -17,7 +17,6 @@
 //
 // The ratios are judged by their signed ranks (signedRank), whose error is known
 // exactly for as few pairs as eleven, and which one stalled round cannot decide.
-// docs/benchmarking.md has the experiments behind these choices.
 //
 // Start reading at compare.go, then pairs.go.
 package perf

@@ -161,15 +161,25 @@ func coordinate(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f"
 
 // highest is the largest y of the curves.
 func highest(curves []curve) float64 {
-	high := 0.0
+	return largest(curves, func(p point) float64 { return p.y })
+}
+
+// widest is the largest x of the curves.
+func widest(curves []curve) float64 {
+	return largest(curves, func(p point) float64 { return p.x })
+}
+
+// largest is the largest coordinate of the curves, at least 0.
+func largest(curves []curve, of func(point) float64) float64 {
+	most := 0.0
 	for _, k := range curves {
 		for _, p := range k.points {
-			if !bad(p.y) {
-				high = max(high, p.y)
+			if v := of(p); !bad(v) {
+				most = max(most, v)
 			}
 		}
 	}
-	return high
+	return most
 }
 
 // lowest is the smallest y above 0.
@@ -186,17 +196,4 @@ func lowest(curves []curve) float64 {
 		return 0
 	}
 	return low
-}
-
-// widest is the largest x of the curves.
-func widest(curves []curve) float64 {
-	wide := 0.0
-	for _, k := range curves {
-		for _, p := range k.points {
-			if !bad(p.x) {
-				wide = max(wide, p.x)
-			}
-		}
-	}
-	return wide
 }
