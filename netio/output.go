@@ -27,8 +27,9 @@ type gather struct {
 // copyBytes is the largest file range that is read and sent with the bytes around
 // it, in one call, instead of being handed to sendfile. sendfile passes 64 KiB at a
 // time, each waking a reader that waits, and needs calls of its own; below this
-// size that costs more than the copy (perf/0005-small-ranges.md).
-const copyBytes = 128 << 10
+// size that costs more than the copy (perf/0005-small-ranges.md and, without
+// pacing, perf/0012-plans-of-large-batches.md).
+const copyBytes = 32 << 10
 
 // maxPieces bounds one write; the system's own bound is 1024, and beyond some dozens
 // the call is dominated by the bytes anyway.

@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Plan finds whole batches of one segment to send: from the batch that holds
@@ -109,21 +110,23 @@ func (l *Log) planRecent(seg *segment, offset, limit, end, maxBytes int64, first
 // final (it may be empty); otherwise the next segment is to be asked.
 func (l *Log) planSegment(seg *segment, offset, limit int64, maxBytes int, firstWhole bool) (Range, bool, error) {
 	l.mu.Lock()
-	size, from, found := seg.size, int64(seg.hint.pos), seg.hint.offset == offset && seg.hint.pos > 0
+	size, first := seg.size, seg.hint
 	l.mu.Unlock()
-	if !found {
-		var err error
-		if from, found, err = l.locate(seg, size, offset); err != nil || !found {
+	if first.size == 0 || first.offset != offset {
+		from, found, err := l.locate(seg, size, offset)
+		if err != nil || !found {
 			return Range{}, false, err
 		}
+		first = hint{pos: uint32(from)}
 	}
-	to, next, err := l.boundary(seg, size, from, limit, int64(maxBytes), firstWhole)
+	from := int64(first.pos)
+	to, next, err := l.boundary(seg, size, first, limit, int64(maxBytes), firstWhole)
 	if err != nil {
 		return Range{}, false, err
 	}
-	if next >= 0 && to > from { // a sequential reader comes back for it
+	if next.size > 0 && to > from { // a sequential reader comes back for it
 		l.mu.Lock()
-		seg.hint = hint{offset: next, pos: uint32(to)}
+		seg.hint = next
 		l.mu.Unlock()
 	}
 	r, err := seg.rangeOf(from, to)
@@ -224,21 +227,95 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 }
 
 // boundary finds where to stop: the end of the last batch that fits and does
-// not reach limit. next is the base offset of the batch there, -1 if it was not
-// looked at.
-func (l *Log) boundary(seg *segment, size, from, limit, maxBytes int64, firstWhole bool) (to, next int64, err error) {
+// not reach limit. first is the batch to begin with, next the one at the end; of
+// neither is more known than its position where size is 0.
+func (l *Log) boundary(seg *segment, size int64, first hint, limit, maxBytes int64, firstWhole bool) (to int64, next hint, err error) {
+	from := int64(first.pos)
 	if from+maxBytes >= size && limit >= l.segmentEnd(seg) {
-		return size, -1, nil
+		return size, next, nil
 	}
+	if err := seg.file.acquire(); err != nil {
+		return 0, next, err
+	}
+	defer seg.file.Release()
+	w := newWalk(seg.file, size)
+	defer w.done()
+	stop := stopping{from: from, end: from + maxBytes, limit: limit, firstWhole: firstWhole}
+	if first.size == 0 {
+		w.window = headerWindow
+		h, err := w.header(from)
+		if errors.Is(err, errEnd) {
+			return from, next, nil
+		}
+		if err != nil {
+			return 0, next, err
+		}
+		first = hintOf(h, from)
+	}
+	if first.last >= limit || int64(first.size) > maxBytes && !firstWhole {
+		return from, first, nil
+	}
+	if int64(first.size)*maxHops >= maxBytes {
+		// A few large batches: to read their headers one by one is less than to
+		// search the index.
+		w.window = headerWindow
+		to, next, found, err := stop.walk(w, from+int64(first.size), maxHops)
+		if found || err != nil {
+			return to, next, err
+		}
+	}
+	w.window = walkWindow
+	pos, err := l.nearBoundary(seg, w, from, limit, maxBytes)
+	if err != nil {
+		return 0, next, err
+	}
+	to, next, _, err = stop.walk(w, pos, math.MaxInt)
+	return to, next, err
+}
+
+// maxHops is how many batches beside the first are visited header by header
+// before the index is asked.
+const maxHops = 4
+
+// stopping says which batch is the first that is not sent.
+type stopping struct {
+	from, end  int64 // positions: of the first batch, and where the room is used up
+	limit      int64 // offset
+	firstWhole bool
+}
+
+// walk goes from the batch at pos on to the one that is not sent, over at most
+// steps batches.
+func (s *stopping) walk(w *walk, pos int64, steps int) (to int64, next hint, found bool, err error) {
+	for ; steps > 0; steps-- {
+		h, err := w.header(pos)
+		if errors.Is(err, errEnd) {
+			return pos, next, true, nil
+		}
+		if err != nil {
+			return 0, next, false, err
+		}
+		after := pos + int64(h.Size())
+		if h.LastOffset() >= s.limit || after > s.end && (pos > s.from || !s.firstWhole) {
+			return pos, hintOf(h, pos), true, nil
+		}
+		pos = after
+	}
+	return pos, next, false, nil
+}
+
+// nearBoundary is the position of a batch at or before the boundary, as near to it
+// as the index knows.
+func (l *Log) nearBoundary(seg *segment, w *walk, from, limit, maxBytes int64) (int64, error) {
 	at := indexEntry{pos: uint32(from)}
 	if e, _, err := l.floor(seg, byPosition, from+maxBytes); err != nil {
-		return 0, -1, err
+		return 0, err
 	} else if int64(e.pos) > from {
 		at = e
 	}
 	if limit < l.segmentEnd(seg) {
 		if e, _, err := l.floor(seg, byOffset, limit-seg.base); err != nil {
-			return 0, -1, err
+			return 0, err
 		} else if e.pos < at.pos {
 			at = e
 			if int64(e.pos) < from {
@@ -246,32 +323,12 @@ func (l *Log) boundary(seg *segment, size, from, limit, maxBytes int64, firstWho
 			}
 		}
 	}
-	if err := seg.file.acquire(); err != nil {
-		return 0, -1, err
-	}
-	defer seg.file.Release()
-	w := newWalk(seg.file, size)
-	defer w.done()
-	pos := int64(at.pos)
-	if pos > from { // an entry that lies is no place to begin
-		if h, err := w.header(pos); err != nil || h.BaseOffset() != seg.base+int64(at.rel) {
-			pos = from
+	if pos := int64(at.pos); pos > from { // an entry that lies is no place to begin
+		if h, err := w.header(pos); err == nil && h.BaseOffset() == seg.base+int64(at.rel) {
+			return pos, nil
 		}
 	}
-	for {
-		h, err := w.header(pos)
-		if errors.Is(err, errEnd) {
-			return pos, -1, nil
-		}
-		if err != nil {
-			return 0, -1, err
-		}
-		after := pos + int64(h.Size())
-		if h.LastOffset() >= limit || after > from+maxBytes && (pos > from || !firstWhole) {
-			return pos, h.BaseOffset(), nil
-		}
-		pos = after
-	}
+	return from, nil
 }
 
 func (l *Log) segmentEnd(seg *segment) int64 {

@@ -3,6 +3,8 @@ package segment
 import (
 	"sync"
 	"sync/atomic"
+
+	"ringmain/record"
 )
 
 // segment is one .log file with its index. size, next, tail, idx and hint are
@@ -38,7 +40,13 @@ type segment struct {
 // index.
 type hint struct {
 	offset int64 // its base offset
+	last   int64 // its last offset
 	pos    uint32
+	size   uint32 // 0: nothing but pos is known
+}
+
+func hintOf(h record.Batch, pos int64) hint {
+	return hint{offset: h.BaseOffset(), last: h.LastOffset(), pos: uint32(pos), size: uint32(h.Size())}
 }
 
 func newSegment(h *home, base int64) *segment {

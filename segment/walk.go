@@ -13,21 +13,25 @@ import (
 // small batches, or one header of a large batch without much waste.
 const walkWindow = 16 << 10
 
+// headerWindow is how much is read when it is known that batches are large.
+const headerWindow = 128
+
 // walk reads batch headers of a .log file one after the other. A reference to
 // the file must be held. Walks are pooled.
 type walk struct {
-	file *File
-	size int64 // read nothing at or beyond
-	at   int64 // file position of buf[0]
-	n    int
-	buf  [walkWindow]byte
+	file   *File
+	size   int64 // read nothing at or beyond
+	window int64 // bytes to read at once, up to walkWindow
+	at     int64 // file position of buf[0]
+	n      int
+	buf    [walkWindow]byte
 }
 
 var walkPool = sync.Pool{New: func() any { return new(walk) }}
 
 func newWalk(f *File, size int64) *walk {
 	w := walkPool.Get().(*walk)
-	w.file, w.size, w.at, w.n = f, size, 0, 0
+	w.file, w.size, w.window, w.at, w.n = f, size, walkWindow, 0, 0
 	return w
 }
 
@@ -47,7 +51,7 @@ func (w *walk) header(pos int64) (record.Batch, error) {
 		return nil, errEnd
 	}
 	if pos < w.at || pos+record.HeaderSize > w.at+int64(w.n) {
-		n, err := w.file.ReadAt(w.buf[:min(walkWindow, w.size-pos)], pos)
+		n, err := w.file.ReadAt(w.buf[:min(w.window, w.size-pos)], pos)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
