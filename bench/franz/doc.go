@@ -18,8 +18,8 @@
 //     record where that is more.
 //   - fetch: latency of each poll that returned records, from its call. A client
 //     that fetched ahead answers at once; one at the tail waits for the next
-//     record. With fetch_mode random nothing is fetched ahead. With catch-up an
-//     answer at the end of what was there may have records that came later.
+//     record. With fetch_mode random hardly anything is fetched ahead. With catch-up
+//     an answer at the end of what was there may have records that came later.
 //   - end to end: from the intended send, which is in the record's stamp, to the
 //     end of the poll that returned it. When it was really sent is not in the
 //     stamp, so corrected and uncorrected are the same.
@@ -33,7 +33,9 @@
 //   - every record read is given to the book at most once, by the consumer that
 //     the partition belongs to;
 //   - with acks 0 nothing is acknowledged, so nothing is lost and Run does not
-//     wait until it was read.
+//     wait until it was read;
+//   - a load whose consumers are not at the tail does not read what it writes: the
+//     book then has what was acknowledged, and whoever wants a verdict reads it.
 //
 // Start reading at engine.go.
 package franz

@@ -36,7 +36,7 @@ func (x *parcel) pack(p *producer, intended, sent time.Duration) {
 	x.from, x.intended, x.sent = p, intended, sent
 	size := s.Record.Next(p.random)
 	if cap(x.value) < size {
-		x.value = make([]byte, size, s.Record.Max())
+		x.value = make([]byte, size)
 	}
 	x.value = x.value[:size]
 	p.payload.fill(x.value)
