@@ -4,10 +4,10 @@
 //
 // Each connection of a load is a client of its own (kgo.Client), which keeps one
 // connection of each sort to each broker it needs. What the client decides, the
-// load cannot: which records share a request, whether a request that failed is sent
-// again (the failure is then not seen, only that of a connection is), and how far
-// fetches run ahead of who reads. What of a workload this engine cannot
-// do is an error of New (limits.go), never something that is silently different.
+// load cannot: which records share a request, whether a request that failed is
+// sent again (the failure of a produce is then not seen, only that of its
+// connection), and how far fetches run ahead of who reads. What this engine cannot
+// do of a workload is an error of New (limits.go).
 //
 // What its figures mean:
 //   - produce: latency of each record, from when it was meant to be given to the
