@@ -1,0 +1,26 @@
+package replay
+
+import (
+	"fmt"
+
+	"ringmain/bench/audit"
+	"ringmain/bench/load"
+	"ringmain/bench/workload"
+)
+
+// check says what of a load this engine cannot carry out.
+func check(env *load.Env) error {
+	s := &env.Spec
+	stamped := env.Book != nil && s.Kind.Produces()
+	switch {
+	case stamped && s.Codec != "none":
+		return fmt.Errorf("codec %s: engine replay cannot mark records inside of compressed batches, which kind %s needs: use codec none, or engine franz", s.Codec, s.Kind)
+	case stamped && s.Record.Min() < audit.StampBytes:
+		return fmt.Errorf("record_size %v: the mark that kind %s puts into each record takes %d bytes", s.Record, s.Kind, audit.StampBytes)
+	case s.Kind == workload.Fetch && s.InFlight != 1:
+		return fmt.Errorf("in_flight %d: a fetch goes on where the one before ended, so engine replay has 1 on each connection; use more consumers", s.InFlight)
+	case s.Kind == workload.EndToEnd && env.Book == nil:
+		return fmt.Errorf("kind %s needs an account of the records", s.Kind)
+	}
+	return nil
+}
