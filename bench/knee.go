@@ -1,0 +1,246 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"ringmain/bench/result"
+	"ringmain/bench/workload"
+)
+
+const (
+	// kneeWidth is how near the rate that holds and the one that does not come to
+	// each other, as a share of the first.
+	kneeWidth = 0.05
+	// maxKneeSteps bounds a search on a machine on which nothing can be repeated.
+	maxKneeSteps = 24
+)
+
+// ladder are shares of the closed loop's rate that are measured first: the curve of
+// latency against load, whatever the knee.
+var ladder = []float64{0.1, 0.25, 0.5, 0.7, 0.85, 1}
+
+// FindKnee searches the highest rate that holds the bound: it measures the closed
+// loop, then rates up to it, then halves the interval between the highest rate
+// that held and the lowest that did not. The rate that is found is measured once
+// more; if it does not hold then, it did not. The document is that of the last run
+// at the rate found, with Knee and Curve.
+func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error) {
+	switch o.Spec.Kind {
+	case workload.Idle:
+		return nil, errors.New("idle connections have no rate, so there is no knee to find")
+	case workload.Fetch:
+		if o.Spec.FetchMode == workload.Tail {
+			return nil, errors.New("fetches at the tail have the rate of those who write, so there is no knee to find: use kind e2e")
+		}
+	}
+	k := &search{Options: o, slo: slo, knee: result.Knee{SLO: slo.String()}}
+	most, err := k.closedLoop(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.climb(ctx, most); err != nil {
+		return nil, err
+	}
+	if err := k.narrow(ctx); err != nil {
+		return nil, err
+	}
+	return k.document(), nil
+}
+
+// search is one search under way. Rates are records a second, of a storm
+// connections a second.
+type search struct {
+	Options
+	slo         SLO
+	knee        result.Knee
+	curve       []result.CurvePoint
+	held, broke float64          // the highest that held, the lowest that did not; 0: none
+	best        *result.Document // at held
+	any         *result.Document // the last one, whatever it was
+	step        int
+}
+
+// measure runs the load at a rate; 0 is closed loop.
+func (k *search) measure(ctx context.Context, rate float64, confirms bool) (holds bool, d *result.Document, err error) {
+	o := k.Options
+	o.Spec.Rate = workload.Rate{Records: rate}
+	k.step++
+	if k.Progress != nil {
+		o.Progress = func(p Progress) {
+			p.Phase = fmt.Sprintf("step %d, %s", k.step, p.Phase)
+			k.Progress(p)
+		}
+	}
+	if d, err = Run(ctx, o); err != nil {
+		return false, nil, err
+	}
+	k.any = d
+	point := result.CurvePoint{Asked: d.Asked, Reached: d.Reached, Confirms: confirms}
+	for _, n := range d.Errors {
+		point.Errors += n
+	}
+	if l := d.Latency; l != nil {
+		point.Corrected, point.Uncorrected, point.LateSends = l.Corrected, l.Uncorrected, l.LateSends
+	}
+	if cpu := d.Costs.ServerCPU; cpu != nil && d.Seconds > 0 {
+		cores := *cpu / d.Seconds
+		point.ServerCPU = &cores
+	}
+	point.Why, err = k.objection(d)
+	point.Holds = point.Why == ""
+	k.curve = append(k.curve, point)
+	return point.Holds, d, err
+}
+
+// objection says why a run does not hold the bound; "" if it does.
+func (k *search) objection(d *result.Document) (string, error) {
+	if !d.Verdict.OK {
+		return d.Verdict.Reasons[0], nil
+	}
+	if d.Latency == nil {
+		return "nothing was measured", nil
+	}
+	s, err := d.Latency.Snapshot()
+	if err != nil {
+		return "", err
+	}
+	if us, _ := s.At(k.slo.Percentile); us > k.slo.Bound.Microseconds() {
+		return fmt.Sprintf("p%v is %d us", k.slo.Percentile, us), nil
+	}
+	if a := d.Asked; a != nil && (d.Reached.Records < shortOfAsked*a.Records || d.Reached.Requests < shortOfAsked*a.Requests) {
+		return "the rate was not reached", nil
+	}
+	return "", nil
+}
+
+// closedLoop is how much goes at most, which bounds the search.
+func (k *search) closedLoop(ctx context.Context) (most float64, err error) {
+	if k.Spec.Kind == workload.EndToEnd && k.Spec.Acks == 0 {
+		return 0, errors.New("end to end with acks 0 has no closed loop to begin the search with: use acks 1 or all")
+	}
+	_, d, err := k.measure(ctx, 0, false)
+	if err != nil {
+		return 0, err
+	}
+	k.curve[len(k.curve)-1].Holds = false // it has no rate that could be held
+	if !d.Verdict.OK {
+		return 0, fmt.Errorf("the closed loop, with which the search begins, cannot be used: %s", d.Verdict.Reasons[0])
+	}
+	k.knee.MaxRate = &d.Reached
+	most = d.Reached.Records
+	if k.Spec.Kind == workload.Storm {
+		most = d.Reached.Requests
+	}
+	if most <= 0 {
+		return 0, errors.New("the closed loop did nothing, so there is no rate to search at")
+	}
+	return most, nil
+}
+
+// climb measures the ladder until a rate does not hold.
+func (k *search) climb(ctx context.Context, most float64) error {
+	for _, share := range ladder {
+		if err := k.try(ctx, round(most*share)); err != nil {
+			return err
+		}
+		if k.broke > 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (k *search) try(ctx context.Context, rate float64) error {
+	holds, d, err := k.measure(ctx, rate, false)
+	if err != nil {
+		return err
+	}
+	if holds {
+		k.held, k.best = rate, d
+	} else {
+		k.broke = rate
+	}
+	return nil
+}
+
+// narrow halves the interval, and confirms what it finds.
+func (k *search) narrow(ctx context.Context) error {
+	for k.step < maxKneeSteps && k.broke > 0 && k.held < k.broke {
+		if k.held > 0 && k.broke-k.held <= kneeWidth*k.held {
+			holds, d, err := k.measure(ctx, k.held, true)
+			if err != nil {
+				return err
+			}
+			if holds {
+				k.best = d
+				return nil
+			}
+			// It held by luck; the rate below it that did is not known any more.
+			k.broke, k.held, k.best = k.held, k.heldBelow(k.held), nil
+			continue
+		}
+		rate := round((k.held + k.broke) / 2)
+		if rate < 1 || rate == k.held || rate == k.broke {
+			return nil
+		}
+		if err := k.try(ctx, rate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heldBelow is the highest rate below one that held every time.
+func (k *search) heldBelow(rate float64) (held float64) {
+	for i := range k.curve {
+		p := &k.curve[i]
+		if at := asked(p); p.Holds && at < rate {
+			held = max(held, at)
+		}
+	}
+	return held
+}
+
+func asked(p *result.CurvePoint) float64 {
+	if p.Asked == nil {
+		return 0
+	}
+	return max(p.Asked.Records, p.Asked.Requests)
+}
+
+// document is the result of the search.
+func (k *search) document() *result.Document {
+	d := k.best
+	k.knee.Found = d != nil
+	if d == nil {
+		d = k.any
+	}
+	k.knee.Held = d.Reached
+	if !k.knee.Found {
+		k.knee.Held = result.Rates{}
+		d.Verdict.OK = false
+		d.Verdict.Reasons = append(d.Verdict.Reasons, fmt.Sprintf("no rate held %v", k.slo))
+	}
+	for i := range k.curve {
+		if p := &k.curve[i]; k.broke > 0 && asked(p) == k.broke {
+			k.knee.Broke = &p.Reached
+		}
+	}
+	if k.held > 0 && k.broke > 0 {
+		k.knee.Width = (k.broke - k.held) / k.held
+	}
+	d.Knee, d.Curve = &k.knee, k.curve
+	return d
+}
+
+// round keeps three digits: rates that people read, and repeat.
+func round(rate float64) float64 {
+	if rate < 1 {
+		return rate
+	}
+	unit := math.Pow(10, math.Max(0, math.Floor(math.Log10(rate))-2))
+	return math.Round(rate/unit) * unit
+}
