@@ -37,6 +37,11 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
+// besideCommands annotates a command that takes arguments of its own beside the
+// commands below it: bench runs a workload and has bench list. Every other
+// command that holds commands takes the name of one of them and nothing else.
+const besideCommands = "arguments beside commands"
+
 // strictUsage makes every mistake in the arguments of cmd and the commands
 // below it a usage error. cobra itself does not tell a wrong argument from a
 // failed run.
@@ -47,7 +52,7 @@ func strictUsage(cmd *cobra.Command) {
 		check = cobra.NoArgs
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if cmd.HasSubCommands() && len(args) > 0 {
+		if cmd.HasSubCommands() && len(args) > 0 && cmd.Annotations[besideCommands] == "" {
 			return usagef("%q is not a command of '%s'%s", args[0], cmd.CommandPath(), suggestion(cmd, args[0]))
 		}
 		if err := check(cmd, args); err != nil {

@@ -41,7 +41,7 @@ var client = map[string]bool{"topic": true, "config": true, "cluster": true, "pr
 func (s shell) run(input string, args ...string) (code int, out, errOut string) {
 	s.t.Helper()
 	s.t.Setenv(bootstrapVariable, "")
-	if client[args[0]] && s.bootstrap != "" {
+	if (client[args[0]] || len(args) > 1 && args[0] == "bench" && args[1] == "verify") && s.bootstrap != "" {
 		args = append(args, "--bootstrap", s.bootstrap)
 	}
 	var o, e bytes.Buffer

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -14,7 +16,11 @@ func main() {
 // run executes one command line and returns the process's exit code. It takes
 // its streams so that tests can run whole commands without a process.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
-	root := newRootCmd()
+	return execute(newRootCmd(), args, in, out, errOut)
+}
+
+// execute is run with a tree of commands that the caller has built.
+func execute(root *cobra.Command, args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

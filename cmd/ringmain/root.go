@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"ringmain/bench"
 )
 
 // newRootCmd builds the whole tree. A new command is one line in the list.
@@ -28,6 +30,7 @@ func newRootCmd() *cobra.Command {
 		newConsumeCmd(),
 		newConfigCmd(),
 		newClusterCmd(),
+		newBenchCmd(instrument{bench.Run, bench.FindKnee}),
 		newLogCmd(),
 		newVersionCmd(),
 	)

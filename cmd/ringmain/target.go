@@ -40,6 +40,16 @@ func (t *target) flags(cmd *cobra.Command) {
 	f.DurationVar(&t.timeout, "timeout", 30*time.Second, "longest wait for the answer to one administrative request")
 }
 
+// ownFlags adds those shared flags that have the given names to cmd alone: not
+// to the commands below it, and for commands that need only some of them.
+func (t *target) ownFlags(cmd *cobra.Command, names ...string) {
+	holder := &cobra.Command{}
+	t.flags(holder)
+	for _, name := range names {
+		cmd.Flags().AddFlag(holder.PersistentFlags().Lookup(name))
+	}
+}
+
 // format is the checked value of --output.
 func (t *target) format() (show.Format, error) {
 	f, err := show.ParseFormat(t.output)

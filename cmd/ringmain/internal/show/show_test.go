@@ -102,3 +102,29 @@ func TestCountAndIDs(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestGaugeShowsTheFigures(t *testing.T) {
+	now := time.Unix(0, 0)
+	var out bytes.Buffer
+	g := &Gauge{w: &out, now: func() time.Time { return now }}
+	g.Show("measure", 0.5, "12 MB/s, p99 3 ms")
+	if got := out.String(); !strings.Contains(got, " 50%") || !strings.HasSuffix(got, "12 MB/s, p99 3 ms") {
+		t.Errorf("got %q", got)
+	}
+	drawn := out.Len()
+	g.Show("measure", 0.6, "13 MB/s")
+	if out.Len() != drawn {
+		t.Error("drew twice in no time")
+	}
+	g.Show("finish", 7, "") // another phase is shown at once
+	if !strings.Contains(out.String(), "100%") {
+		t.Errorf("got %q", out.String())
+	}
+	g.Stop()
+	if !strings.HasSuffix(out.String(), "\x1b[K") {
+		t.Error("the bar was left behind")
+	}
+	if g := NewGauge(&out); g != nil {
+		t.Error("a gauge draws on a pipe")
+	}
+}
