@@ -77,6 +77,8 @@ func newBenchCmd(with instrument) *cobra.Command {
 		newBenchListCmd(),
 		newBenchShowCmd(),
 		newBenchVerifyCmd(),
+		newBenchCompareCmd(),
+		newBenchReportCmd(),
 	)
 	cmd.SetUsageFunc(groupedUsage(cmd, []flagGroup{
 		{"Load", append(slices.Clone(loadGroup), "topic-config", "existing", "keep")},

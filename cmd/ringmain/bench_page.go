@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ringmain/bench/result"
@@ -64,4 +65,22 @@ func writable(paths map[string]string) error {
 		taken[filepath.Clean(path)] = flag
 	}
 	return nil
+}
+
+// names are short names for files, unlike each other: their base names, or their
+// paths where two have the same.
+func names(paths []string) []string {
+	short := func(path string) string { return strings.TrimSuffix(filepath.Base(path), ".json") }
+	times := map[string]int{}
+	for _, p := range paths {
+		times[short(p)]++
+	}
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = short(p)
+		if times[out[i]] > 1 {
+			out[i] = p
+		}
+	}
+	return out
 }

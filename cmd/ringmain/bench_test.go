@@ -237,6 +237,12 @@ func TestBenchWrongUsage(t *testing.T) {
 		{"bench verify --resume a --state b", "resume"},
 		{"bench verify --resume a --topic b", "resume"},
 		{"bench verify --patience 0s", "patience"},
+		{"bench compare", "0 sides"},
+		{"bench compare --side a", "NAME=FILE"},
+		{"bench compare --side a=" + dir + "/*.json", "no file is like"},
+		{"bench compare --least 2", "--least 2"},
+		{"bench report", "usage: ringmain bench report"},
+		{"bench report a.json", "--report FILE.html is missing"},
 	} {
 		args := strings.Fields(c.line)
 		if out := s.fails(exitUsage, args, c.text, "--help'."); out != "" {
