@@ -79,6 +79,7 @@ func newBenchCmd(with instrument) *cobra.Command {
 		newBenchVerifyCmd(),
 		newBenchCompareCmd(),
 		newBenchReportCmd(),
+		newBenchABCmd(with),
 	)
 	cmd.SetUsageFunc(groupedUsage(cmd, []flagGroup{
 		{"Load", append(slices.Clone(loadGroup), "topic-config", "existing", "keep")},

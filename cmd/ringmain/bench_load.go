@@ -141,3 +141,8 @@ func knownWorkload(cmd *cobra.Command, nameOrPath string) error {
 	}
 	return usageError{fmt.Errorf("workload: %w", err)}
 }
+
+// but is names without one of them.
+func but(names []string, without string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == without })
+}

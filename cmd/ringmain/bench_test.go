@@ -80,6 +80,11 @@ func (s *stand) findKnee(ctx context.Context, o bench.Options, slo bench.SLO) (*
 // benchLine runs 'ringmain bench' with a stand.
 func benchLine(t *testing.T, s *stand, args ...string) (code int, out, errOut string) {
 	t.Helper()
+	return benchLineWith(t, instrument{s.run, s.findKnee}, args...)
+}
+
+func benchLineWith(t *testing.T, with instrument, args ...string) (code int, out, errOut string) {
+	t.Helper()
 	t.Setenv(bootstrapVariable, "")
 	root := newRootCmd()
 	for _, cmd := range root.Commands() {
@@ -87,7 +92,7 @@ func benchLine(t *testing.T, s *stand, args ...string) (code int, out, errOut st
 			root.RemoveCommand(cmd)
 		}
 	}
-	cmd := newBenchCmd(instrument{s.run, s.findKnee})
+	cmd := newBenchCmd(with)
 	root.AddCommand(cmd)
 	strictUsage(cmd)
 	var o, e bytes.Buffer
