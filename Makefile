@@ -66,6 +66,14 @@ fuzz: ## every fuzz target for FUZZTIME
 		$(GO) test $(TAGS) $(TEST_LD) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "$$package" </dev/null; \
 	done
 
+# The packages that have benchmarks, and which of them make bench runs.
+BENCHED = $(shell grep -rl --include='*_test.go' '^func Benchmark' . | xargs -n1 dirname | sort -u)
+BENCH ?= .
+
+.PHONY: bench
+bench: ## Go's micro-benchmarks, with allocations (loads on a broker: ringmain bench)
+	$(GO) test $(TAGS) $(TEST_LD) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCHED)
+
 .PHONY: lint
 lint: ## gofmt, vet and staticcheck with and without io_uring, import layers
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
