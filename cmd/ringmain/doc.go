@@ -1,6 +1,7 @@
 // Command ringmain is the one binary of the project: the broker (serve) and a
 // client for any broker that speaks Kafka's protocol (topic, config, cluster,
-// produce, consume), plus offline tools (log, version).
+// produce, consume), a load generator for any such broker (bench), and offline
+// tools (log, version).
 //
 // Every command sits in a file of its own and is thin: it names its flags,
 // turns them into requests or hands them to a package below, and prints what
