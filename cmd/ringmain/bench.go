@@ -143,21 +143,17 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 	if err != nil {
 		return err
 	}
-	o := f.options(cmd, spec)
-	if f.hlog != "" {
-		file, err := os.Create(f.hlog)
-		if err != nil {
-			return fmt.Errorf("write the histogram log: %w", err)
-		}
-		defer file.Close()
-		o.HLog = file
-	}
 	ctx, c, done, err := t.open(cmd)
 	if err != nil {
 		return err
 	}
 	defer done()
+	o := f.options(cmd, spec)
 	o.Client, o.Bootstrap = c.Opts(), strings.Split(c.Bootstrap(), ",")
+	endLog, err := f.openLog(&o)
+	if err != nil {
+		return err
+	}
 	gauge := show.NewGauge(cmd.ErrOrStderr())
 	o.Progress = drawing(gauge, "")
 	var d *result.Document
@@ -167,9 +163,9 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 		d, err = with.run(ctx, o)
 	}
 	gauge.Stop()
-	failures := []error{c.Explain(err)}
+	failures := []error{c.Explain(err), endLog()}
 	if d == nil {
-		return failures[0]
+		return errors.Join(failures...)
 	}
 	if format == show.JSON {
 		failures = append(failures, d.Write(cmd.OutOrStdout()))
@@ -178,6 +174,20 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 	}
 	failures = append(failures, f.save(d), unusable(d))
 	return errors.Join(failures...)
+}
+
+// openLog opens the histogram log, if one is asked for; whoever calls it calls
+// the function that it returns in the end.
+func (f *benchFlags) openLog(o *bench.Options) (end func() error, err error) {
+	if f.hlog == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.Create(f.hlog)
+	if err != nil {
+		return nil, fmt.Errorf("write the histogram log: %w", err)
+	}
+	o.HLog = file
+	return file.Close, nil
 }
 
 // save writes the files that were asked for.

@@ -122,5 +122,6 @@ func (f *abFlags) run(cmd *cobra.Command, t *target, args []string, with instrum
 	if len(c.Sides) < 2 || len(c.Sides[0].Rounds) == 0 {
 		return err
 	}
+	warnOf(cmd, sides)
 	return errors.Join(f.finish(cmd, t, c, sides), err)
 }

@@ -80,7 +80,7 @@ func newBenchCompareCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warnUnequal(cmd, sides)
+			warnOf(cmd, sides)
 			c, err := perf.Compare(rounds(sides), perf.Figures(), f.least)
 			if err != nil {
 				return err

@@ -74,15 +74,16 @@ func TestBenchCompareWarnsOfUnequalLoads(t *testing.T) {
 	other.InFlight, other.Topic = 1, "another"
 	d := measured(t, other)
 	d.Verdict.OK = false
+	d.Warnings = []string{"12 late sends"}
 	path := filepath.Join(dir, "other.json")
 	if err := d.WriteFile(path); err != nil {
 		t.Fatal(err)
 	}
 	code, _, errOut := shell{t: t}.run("", "bench", "compare", dir+"/old-00.json", path)
-	if code != exitOK || strings.Count(errOut, "warning") != 2 {
+	if code != exitOK || strings.Count(errOut, "ringmain: warning: ") != 3 {
 		t.Errorf("exit code %d, %q", code, errOut)
 	}
-	has(t, errOut, "in_flight is 1, not 5", "other: the result cannot be used")
+	has(t, errOut, "in_flight is 1, not 5", "other: the result cannot be used", "other: 1 of 1 result came with warnings, the first: 12 late sends")
 }
 
 func TestBenchReportRefusesWhatIsNoResult(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"ringmain/bench/result"
 	"ringmain/bench/workload"
+	"ringmain/cmd/ringmain/internal/show"
 	"ringmain/perf"
 )
 
@@ -105,26 +106,28 @@ func samples(sides []benchSide) (out []namedDocument) {
 	return out
 }
 
-// warnUnequal says where results are no good, or not of the same load: then a
+// warnOf says where results are no good, or not of the same load: then a
 // difference may say nothing about the brokers.
-func warnUnequal(cmd *cobra.Command, sides []benchSide) {
-	var base *result.Document
+func warnOf(cmd *cobra.Command, sides []benchSide) {
 	said := map[string]bool{}
 	for _, s := range sides {
+		var marked []*result.Document
 		for _, d := range s.docs {
 			if err := unusable(d); err != nil {
 				warn(cmd, "%s: %v", s.name, err)
 			}
-			if base == nil {
-				base = d
-				continue
+			if len(d.Warnings) > 0 {
+				marked = append(marked, d)
 			}
-			for _, line := range unlike(base.Workload, d.Workload) {
+			for _, line := range unlike(sides[0].docs[0].Workload, d.Workload) {
 				if !said[line] {
 					said[line] = true
 					warn(cmd, "%s: another load than %s: %s", s.name, sides[0].name, line)
 				}
 			}
+		}
+		if len(marked) > 0 {
+			warn(cmd, "%s: %d of %s came with warnings, the first: %s", s.name, len(marked), plural(len(s.docs), "result"), show.Plain(marked[0].Warnings[0]))
 		}
 	}
 }

@@ -38,7 +38,7 @@ func measured(t *testing.T, s workload.Spec) *result.Document {
 		Reached: rates, Latency: l, Produce: &result.Section{Records: 1_000_000, Requests: 16_000, Reached: rates, Latency: l},
 		Costs: result.Costs{ClientCPU: 1, ServerCPU: &cpu, ServerCPUPerRequest: &cpu, ServerRSS: &rss},
 		Audit: &result.Audit{Acked: 1_000_000, Seen: 1_000_000}, Floor: &result.Floor{P50: 40, P99: 90},
-		Errors: map[string]int64{}, Verdict: result.Verdict{OK: true}, Warnings: []string{"the disk is\x1b[2J in memory"},
+		Errors: map[string]int64{}, Verdict: result.Verdict{OK: true},
 	}
 	if !s.Rate.Max() {
 		d.Asked = &rates
@@ -111,7 +111,7 @@ func has(t *testing.T, text string, parts ...string) {
 
 func TestBenchTellsWhatWasAskedAndReached(t *testing.T) {
 	c := fakeCluster(t)
-	s := &stand{t: t}
+	s := &stand{t: t, spoil: func(d *result.Document) { d.Warnings = []string{"the disk is\x1b[2J in memory"} }}
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	code, out, errOut := benchLine(t, s, "produce-64k", "--record-size", "2KiB", "--in-flight=7", "--idempotent=false", "--topic-config", "retention.ms=1000",

@@ -198,18 +198,27 @@ func writeVerify(w io.Writer, r *bench.VerifyReport) error {
 	if r.Sessions > 1 {
 		grid.Row("written by", plural(r.Sessions, "run"))
 	}
-	grid.Row("acknowledged", v.Acked)
-	grid.Row("not acknowledged", fmt.Sprintf("%d (may be there or not)", v.Unacked))
-	grid.Row("read back", v.Seen)
-	for _, fault := range audit.Faults {
-		if n := v.Count(fault); n > 0 || fault == audit.Lost || fault == audit.Duplicate || fault == audit.OutOfOrder {
-			grid.Row(string(fault), n)
+	if v.Sent > 0 { // else it was interrupted before there was a verdict
+		grid.Row("acknowledged", v.Acked)
+		grid.Row("not acknowledged", fmt.Sprintf("%d (may be there or not)", v.Unacked))
+		grid.Row("read back", v.Seen)
+		for _, fault := range audit.Faults {
+			if n := v.Count(fault); n > 0 || fault == audit.Lost || fault == audit.Duplicate || fault == audit.OutOfOrder {
+				grid.Row(string(fault), n)
+			}
 		}
 	}
 	if r.State != "" && r.Kept {
 		grid.Row("account", r.State)
 	}
-	grid.Row("verdict", pick(r.OK, "everything acknowledged is there, once, in order and undamaged", "NOT as it was acknowledged, or not checked"))
+	verdict := "everything acknowledged is there, once, in order and undamaged"
+	switch {
+	case v.Err() != nil:
+		verdict = "NOT as it was acknowledged"
+	case !r.OK:
+		verdict = "not checked to the end"
+	}
+	grid.Row("verdict", verdict)
 	if err := grid.Write(w); err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -37,6 +39,17 @@ func TestBenchVerifyAsksBeforeItWritesToATopic(t *testing.T) {
 	s := newShell(t, fakeCluster(t, kfake.SeedTopics(2, "orders")))
 	s.fails(exitFailure, []string{"bench", "verify", "--records", "10", "--topic", "orders"}, "there already")
 	has(t, s.ok("", "bench", "verify", "--records", "10", "--topic", "orders", "--existing"), "orders, 2 partitions\n")
+}
+
+func TestAnInterruptedVerifyClaimsNothing(t *testing.T) {
+	var out bytes.Buffer
+	if err := writeVerify(&out, &bench.VerifyReport{Topic: "t", Partitions: 1, Written: 12, Kept: true, State: "account.json"}); err != nil {
+		t.Fatal(err)
+	}
+	has(t, out.String(), "written now", "account.json", "not checked to the end")
+	if strings.Contains(out.String(), "lost") {
+		t.Errorf("it counts what nobody counted:\n%s", out.String())
+	}
 }
 
 func TestBenchVerifyFailsWhenRecordsAreLost(t *testing.T) {
