@@ -98,7 +98,7 @@ func (r *run) spent(from, to costs, atStart facts.Usage, peak int64) {
 	client, server := to.client.Since(from.client), to.server.Since(from.server)
 	c.ClientCPU = client.CPU.Seconds()
 	c.ClientRSS, c.ClientSwitches = known(client.RSSBytes), known(client.ContextSwitches)
-	c.ServerRSS, c.ServerPeakRSS = known(server.RSSBytes), known(peak)
+	c.ServerRSS, c.ServerPeakRSS = known(server.RSSBytes), known(max(peak, server.RSSBytes))
 	c.ServerSwitches, c.ServerThreads = known(server.ContextSwitches), known(server.Threads)
 	c.DiskWritten, c.Syncs = known(server.DiskWritten), known(server.Syncs)
 	written, fetched := r.sum.Sections[load.Produce].Bytes, r.sum.Sections[load.Fetch].Bytes

@@ -19,6 +19,7 @@ type link struct {
 	next   int32  // correlation id of the next request
 	wanted int32  // and of the next answer
 	ranOut bool   // the poller tells when there is room
+	quiet  bool   // nothing is expected for long: no room is kept for it
 	// connecting: there is no connection yet; becoming writable says that there is
 	// one, or why not.
 	connecting bool
@@ -210,6 +211,9 @@ func (l *link) receive() error {
 		}
 	}
 	l.in = append(l.in[:0], l.in[from:]...)
+	if l.quiet && len(l.in) == 0 {
+		l.in = nil
+	}
 	return nil
 }
 

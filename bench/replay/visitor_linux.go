@@ -138,7 +138,7 @@ func (v *visitor) answered(l *link, _ []byte) error {
 		v.there = true
 		v.opening--
 		v.env.Meter.Open.Add(1)
-		l.in = nil // ten thousand of them are to cost little
+		l.quiet = true // ten thousand of them are to cost little
 		return v.more()
 	}
 	v.lp.drop(l)

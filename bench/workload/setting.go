@@ -22,7 +22,7 @@ func Settings() []Setting { return settings }
 var settings = []Setting{
 	{"kind", "KIND", "what the load does: produce, fetch, e2e (from send to arrival), mixed (produce and fetch), storm (new connections) or idle (connections that do nothing)"},
 	{"engine", "ENGINE", "replay: requests encoded once, the client costs next to nothing; franz: franz-go, as applications use it"},
-	{"topic", "TOPIC", "topic that exists (needs --use-existing-topic); without it one is made and removed"},
+	{"topic", "TOPIC", "topic that exists (needs --existing); without it one is made and removed"},
 	{"topics", "N", "topics to make"},
 	{"partitions", "N", "partitions of each topic"},
 	{"replication_factor", "N", "replicas of each partition"},
