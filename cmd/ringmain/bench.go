@@ -98,7 +98,7 @@ func newBenchCmd(with instrument) *cobra.Command {
 // check is for what is wrong before anything is sent.
 func (f *benchFlags) check(cmd *cobra.Command, s workload.Spec) error {
 	switch {
-	case s.Topic != "" && !f.existing:
+	case s.Topic != "" && s.Kind.Produces() && !f.existing:
 		return usagef("topic %q may be somebody's; say with --existing that records may be written to it, or leave --topic out to have one made", s.Topic)
 	case s.Topic == "" && f.existing:
 		return usagef("--existing needs --topic NAME: without a topic one is made")
