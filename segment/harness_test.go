@@ -97,8 +97,8 @@ func syncLog(t testing.TB, io LogIO, l *Log) {
 	if len(files) == 0 {
 		return
 	}
-	errs := io.Sync(files)
-	l.EndSync(upTo, errors.Join(errs...))
+	errs := io.Sync(filesOf(nil, files))
+	l.EndSync(upTo, false, errors.Join(errs...))
 	if errs != nil {
 		t.Fatal(errs)
 	}
