@@ -37,6 +37,7 @@ type tableFlags struct {
 	json     string
 	report   string
 	verbose  bool
+	list     bool
 }
 
 func newBenchTableCmd(with instrument) *cobra.Command {
@@ -50,7 +51,8 @@ func newBenchTableCmd(with instrument) *cobra.Command {
 			"ratio of the medians. With --against earlier side A is an earlier build, than which\n" +
 			fmt.Sprintf("nothing may be worse by a tenth; a verdict needs %d rounds of each side.\n\n", perf.MinPairs) +
 			"'make perf' starts both sides and calls this. The exit code is 1 when a bound does not hold.",
-		Example: "  ringmain bench table --a 127.0.0.1:19092 --a-pid 41 --b 127.0.0.1:9092 --b-pid 42 --rows P5,P7\n" +
+		Example: "  ringmain bench table --list\n" +
+			"  ringmain bench table --a 127.0.0.1:19092 --a-pid 41 --b 127.0.0.1:9092 --b-pid 42 --rows P5,P7\n" +
 			"  ringmain bench table --against earlier --a-bin old/ringmain --b-bin bin/ringmain --json table.json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, t, with) },
@@ -69,13 +71,14 @@ func newBenchTableCmd(with instrument) *cobra.Command {
 	fl.StringVar(&f.warmUp, "warm-up", "", "`TIME` of a round before that, instead of the loads' own")
 	fl.StringVar(&f.start, "start", "", "`PATH` of the ringmain whose start and idle memory are measured (P11); without it they are not")
 	fl.StringVar(&f.dir, "data-dir", ".", "`DIRECTORY` in which builds that are started keep their data, which is removed in the end")
+	fl.BoolVar(&f.list, "list", false, "print the rows that would be measured with their bounds, and measure nothing")
 	fl.StringVar(&f.json, "json", "", "write the table to `FILE` (docs/format/bench.md)")
 	fl.StringVar(&f.report, "report", "", "write a page with the table and one result of each side of each row to `FILE.html`")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "say on standard error what is being done")
 	cmd.SetUsageFunc(groupedUsage(cmd, []flagGroup{
 		{"Side A, what we are held against", append(f.a.flagNames(), "a-name")},
 		{"Side B, ours", append(f.b.flagNames(), "b-name", "start")},
-		{"Table", []string{"against", "rows", "rounds", "pause", "duration", "warm-up", "data-dir"}},
+		{"Table", []string{"against", "rows", "rounds", "pause", "duration", "warm-up", "data-dir", "list"}},
 		{"Results", []string{"output", "json", "report", "verbose"}},
 		{"Clusters", []string{"command-config", "timeout"}},
 	}))
@@ -142,6 +145,9 @@ func (f *tableFlags) run(cmd *cobra.Command, t *target, with instrument) error {
 	if _, err := t.format(); err != nil {
 		return err
 	}
+	if f.list {
+		return f.listRows(cmd)
+	}
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -191,6 +197,28 @@ func (f *tableFlags) run(cmd *cobra.Command, t *target, with instrument) error {
 	result, err := table.Measure(ctx, p)
 	gauge.Stop()
 	return errors.Join(f.finish(cmd, t, result, measured), err)
+}
+
+// listRows prints what would be measured. It needs no sides, so that who starts
+// some learns before that what is wrong with the rest.
+func (f *tableFlags) listRows(cmd *cobra.Command) error {
+	if err := f.adjust(new(workload.Spec)); err != nil {
+		return err
+	}
+	p, err := f.plan()
+	if err != nil {
+		return err
+	}
+	grid := show.NewGrid("ROW", "LOAD", "FIGURE", "BOUND BESIDE KAFKA")
+	for _, r := range p.Rows {
+		for _, b := range r.Bounds {
+			grid.Row(r.Name, pick(r.Workload == "", "start", r.Workload), b.Figure, b)
+		}
+		for _, name := range r.Shown {
+			grid.Row(r.Name, r.Workload, name, "-")
+		}
+	}
+	return grid.Write(cmd.OutOrStdout())
 }
 
 // idleAfter is how long a broker has been idle when its memory is read.

@@ -103,6 +103,9 @@ func TestBenchTableWrongUsage(t *testing.T) {
 	for _, c := range []struct{ line, text string }{
 		{"", "side a: give --a"},
 		{"--a h:1", "side b: give --b"},
+		{"--list --rows P6", `row "P6" is not in the table`},
+		{"--list --against earlier --rounds 3", "from 11 to"},
+		{"--list --duration soon", "--duration"},
 		{"--a h:1 --b h:2 --rows P6", `row "P6" is not in the table`},
 		{"--a h:1 --b h:2 --against redpanda", `"redpanda"`},
 		{"--a h:1 --b h:2 --against earlier --rounds 3", "from 11 to"},
@@ -117,4 +120,9 @@ func TestBenchTableWrongUsage(t *testing.T) {
 		s.fails(exitUsage, append([]string{"bench", "table"}, strings.Fields(c.line)...), c.text)
 	}
 	has(t, s.ok("", "bench", "table", "--help"), "Side A, what we are held against:", "--rows", "--a-name", "--start")
+	list := s.ok("", "bench", "table", "--list", "--rows", "P11,P1,P8")
+	has(t, list, "produce-64k", "≥ 2 x, or 1500 MB/s", "start to ready", "≤ 50 ms", "p99.9")
+	if strings.Contains(list, "P5") {
+		t.Errorf("a row that was not asked for is listed:\n%s", list)
+	}
 }

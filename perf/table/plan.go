@@ -131,7 +131,11 @@ func (p Plan) start(ctx context.Context, r Row) (Measured, error) {
 	var ours []perf.Reading
 	for n := range p.Rounds {
 		p.say(n+1, p.Rounds)
-		reading, err := p.Start(ctx)
+		err := p.rest(ctx)
+		var reading perf.Reading
+		if err == nil {
+			reading, err = p.Start(ctx)
+		}
 		if err != nil {
 			return p.lines(r, nil, ours), fmt.Errorf("round %d of %d: %w", n+1, p.Rounds, err)
 		}
