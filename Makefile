@@ -74,6 +74,10 @@ BENCH ?= .
 bench: ## Go's micro-benchmarks, with allocations (loads on a broker: ringmain bench)
 	$(GO) test $(TAGS) $(TEST_LD) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCHED)
 
+.PHONY: perf
+perf: ## the table of the hot path, beside Kafka (or the commit before): ROWS="P5 P7" ROUNDS=1
+	@perf/run
+
 .PHONY: lint
 lint: ## gofmt, vet and staticcheck with and without io_uring, import layers
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \

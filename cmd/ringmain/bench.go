@@ -80,6 +80,7 @@ func newBenchCmd(with instrument) *cobra.Command {
 		newBenchCompareCmd(),
 		newBenchReportCmd(),
 		newBenchABCmd(with),
+		newBenchTableCmd(with),
 	)
 	cmd.SetUsageFunc(groupedUsage(cmd, []flagGroup{
 		{"Load", append(slices.Clone(loadGroup), "topic-config", "existing", "keep")},
