@@ -128,7 +128,7 @@ func (l *link) send(lp *loop, head, body []byte) error {
 		return nil
 	}
 	n, err := lp.write(l.fd, head, body)
-	if err != nil && err != unix.EAGAIN {
+	if err != nil && err != unix.EAGAIN && err != unix.EINTR {
 		return &net.OpError{Op: "write", Net: "tcp", Err: err}
 	}
 	if n = max(n, 0); n < len(head) {
@@ -198,7 +198,11 @@ func (l *link) receive() error {
 			break
 		}
 		answer := l.in[from+4 : from+4+size]
-		if id := int32(binary.BigEndian.Uint32(answer)); id != l.wanted {
+		id := int32(binary.BigEndian.Uint32(answer))
+		switch {
+		case l.wanted == l.next:
+			return fmt.Errorf("answer %d came where none was due", id)
+		case id != l.wanted:
 			return fmt.Errorf("answer %d came where answer %d was due", id, l.wanted)
 		}
 		l.wanted++
