@@ -152,7 +152,7 @@ func (r *run) fill(ctx context.Context) error {
 	}
 	s := r.Spec
 	s.Kind, s.Rate, s.Acks, s.Idempotent = workload.Produce, workload.Rate{}, 1, false
-	s.Connections = min(fillConnections, max(len(r.partitions), 1))
+	s.Connections = max(min(fillConnections, len(r.partitions)), r.leaders(), 1)
 	s.InFlight = fillInFlight
 	meter := &load.Meter{}
 	engine, err := newEngine(r.env(s, nil, meter))
@@ -198,6 +198,15 @@ func (r *run) fill(ctx context.Context) error {
 		}
 	}
 	return r.findBounds(ctx, names)
+}
+
+// leaders is how many brokers lead partitions of the load.
+func (r *run) leaders() int {
+	seen := map[string]bool{}
+	for i := range r.partitions {
+		seen[r.partitions[i].Leader] = true
+	}
+	return len(seen)
 }
 
 const (

@@ -92,6 +92,17 @@ func resolve(ctx context.Context, address string) (place, error) {
 	return place{to: &unix.SockaddrInet6{Port: number, Addr: addrs[0].As16()}, family: unix.AF_INET6}, nil
 }
 
+// own is the same place for another goroutine: connecting writes into the address.
+func (p place) own() place {
+	switch to := p.to.(type) {
+	case *unix.SockaddrInet4:
+		p.to = &unix.SockaddrInet4{Port: to.Port, Addr: to.Addr}
+	case *unix.SockaddrInet6:
+		p.to = &unix.SockaddrInet6{Port: to.Port, Addr: to.Addr, ZoneId: to.ZoneId}
+	}
+	return p
+}
+
 // portsPerAddress is how many connections leave from one local address. The system
 // has some 28,000 ports for each.
 const portsPerAddress = 20_000
