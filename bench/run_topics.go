@@ -171,7 +171,13 @@ func (r *run) fill(ctx context.Context) error {
 	for written < s.FillBytes {
 		select {
 		case err := <-ended:
-			return fmt.Errorf("fill the topic: %w", errors.Join(err, errEnded))
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case err == nil:
+				err = errEnded
+			}
+			return fmt.Errorf("fill the topic: %w", err)
 		case <-time.After(fillLook):
 		}
 		if ctx.Err() != nil {
