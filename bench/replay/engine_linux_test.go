@@ -254,6 +254,42 @@ func TestARefusedConsumerDoesNotHurry(t *testing.T) {
 	}
 }
 
+// Kafka answers the partitions that it refuses behind all others.
+func TestPartitionsOfAnAnswerAreKnownByTheirNumber(t *testing.T) {
+	var rounds atomic.Int64
+	b := newBroker(t, func(c *wire) {
+		for n := int64(0); ; n++ {
+			frame, ok := c.next()
+			if !ok {
+				return
+			}
+			var r kmsg.FetchRequest
+			decodeRequest(t, frame, &r)
+			for _, p := range r.Topics[0].Partitions {
+				want := int64(1000)
+				if p.Partition == 1 {
+					want += 10 * n
+				}
+				if p.FetchOffset != want {
+					t.Errorf("request %d asks for offset %d of partition %d, want %d", n, p.FetchOffset, p.Partition, want)
+				}
+			}
+			records := tenRecords()
+			records.Stamp(1000+10*n, 0)
+			answer := fetchedFrom(0, 1, records).(*kmsg.FetchResponse)
+			answer.Topics = append(answer.Topics, fetchedFrom(0, 0, nil).(*kmsg.FetchResponse).Topics...)
+			c.answer(frame, answer)
+			rounds.Add(1)
+		}
+	})
+	env := b.envOf(workload.Fetch, 2, "fetch_mode", "tail")
+	r := begin(t, ready(t, env, 1))
+	r.until(func() bool { return rounds.Load() >= 20 && r.sum.Sections[load.Fetch].Requests >= 20 })
+	if f := r.end().Sections[load.Fetch]; f.Records != 10*f.Requests {
+		t.Errorf("%d records in %d answers", f.Records, f.Requests)
+	}
+}
+
 func TestWhatIsNeverAnsweredIsCounted(t *testing.T) {
 	var came atomic.Int64
 	b := newBroker(t, func(c *wire) {
@@ -377,6 +413,8 @@ func TestAnErrorOfARoleThatHasClosedItsLinkEndsTheLoad(t *testing.T) {
 	if _, err := unix.Write(pair[1], []byte{0, 0, 0, 4, 0, 0, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
+	late := time.AfterFunc(ranOut, func() { lp.order(func() error { lp.over = true; return nil }) })
+	defer late.Stop()
 	if err := lp.run(func() error { return nil }); !errors.Is(err, s.why) {
 		t.Errorf("got %v", err)
 	}
