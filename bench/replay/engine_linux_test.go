@@ -361,7 +361,7 @@ func TestIdleConnectionsThatDoNotComeAreErrors(t *testing.T) {
 	}
 }
 
-func TestStorm(t *testing.T) {
+func TestAStormConnects(t *testing.T) {
 	b := newBroker(t, func(c *wire) { hello(c) })
 	for _, rate := range []string{"max", "500"} {
 		before := len(b.accepted())
@@ -533,6 +533,7 @@ func TestNewRefusesWhatItCannotDo(t *testing.T) {
 		{workload.EndToEnd, []string{"record_size", "35"}, book, "takes 36 bytes"},
 		{workload.Fetch, []string{"in_flight", "2"}, nil, "in_flight 2"},
 		{workload.EndToEnd, nil, nil, "needs an account"},
+		{workload.Storm, []string{"rate", "5MB"}, nil, "connections carry no records"},
 	} {
 		_, err := New(&load.Env{Spec: *specOf(t, c.kind, c.settings...), Book: c.book})
 		says(t, err, c.says)
