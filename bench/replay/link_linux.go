@@ -92,6 +92,17 @@ func resolve(ctx context.Context, address string) (place, error) {
 	return place{to: &unix.SockaddrInet6{Port: number, Addr: addrs[0].As16()}, family: unix.AF_INET6}, nil
 }
 
+// own is the same place for another goroutine: connecting writes into the address.
+func (p place) own() place {
+	switch to := p.to.(type) {
+	case *unix.SockaddrInet4:
+		p.to = &unix.SockaddrInet4{Port: to.Port, Addr: to.Addr}
+	case *unix.SockaddrInet6:
+		p.to = &unix.SockaddrInet6{Port: to.Port, Addr: to.Addr, ZoneId: to.ZoneId}
+	}
+	return p
+}
+
 // portsPerAddress is how many connections leave from one local address. The system
 // has some 28,000 ports for each.
 const portsPerAddress = 20_000
@@ -128,7 +139,7 @@ func (l *link) send(lp *loop, head, body []byte) error {
 		return nil
 	}
 	n, err := lp.write(l.fd, head, body)
-	if err != nil && err != unix.EAGAIN {
+	if err != nil && err != unix.EAGAIN && err != unix.EINTR {
 		return &net.OpError{Op: "write", Net: "tcp", Err: err}
 	}
 	if n = max(n, 0); n < len(head) {
@@ -198,7 +209,11 @@ func (l *link) receive() error {
 			break
 		}
 		answer := l.in[from+4 : from+4+size]
-		if id := int32(binary.BigEndian.Uint32(answer)); id != l.wanted {
+		id := int32(binary.BigEndian.Uint32(answer))
+		switch {
+		case l.wanted == l.next:
+			return fmt.Errorf("answer %d came where none was due", id)
+		case id != l.wanted:
 			return fmt.Errorf("answer %d came where answer %d was due", id, l.wanted)
 		}
 		l.wanted++
