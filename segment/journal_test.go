@@ -164,11 +164,8 @@ func (m *many) check() {
 // TestJournalSurvivesPowerCuts: whatever the cut leaves of files and journal, what was
 // acknowledged is there, several cuts in a row.
 func TestJournalSurvivesPowerCuts(t *testing.T) {
-	runs, done := 150, 0
-	if testing.Short() {
-		runs = 20
-	}
-	for seed := range uint64(runs) {
+	runs, done := histories(150), 0
+	for seed := range runs {
 		m := newMany(t, seed, 4+int(seed%12))
 		for range 1 + m.rng.IntN(3) {
 			m.round(1) // new files are synced themselves
@@ -193,7 +190,7 @@ func TestJournalSurvivesPowerCuts(t *testing.T) {
 		done += m.done
 		m.journals.Close()
 	}
-	if done < runs {
+	if done < int(runs) {
 		t.Errorf("only %d files went through a journal", done)
 	}
 }
