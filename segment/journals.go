@@ -194,10 +194,7 @@ func (d *dirJournal) commit(ds []Dirty) bool {
 
 // turn goes on in the other half, if what it was filled with last is in its files.
 func (d *dirJournal) turn(file *journal) bool {
-	next := &d.halves[1-max(file.current, 0)]
-	if file.current < 0 {
-		next = &d.halves[0]
-	}
+	next := &d.halves[file.other()]
 	d.mu.Lock()
 	free := !next.busy && !next.kept
 	d.mu.Unlock()
