@@ -153,7 +153,7 @@ func (c *cleaning) findTransactions() (transactions, error) {
 			continue
 		}
 		err = c.l.batches(seg, pos, c.end, func(w *walk, pos int64, h record.Batch) (bool, error) {
-			if err := c.reading(record.HeaderSize); err != nil {
+			if err := c.reading(min(h.Size(), walkWindow)); err != nil { // small batches are read whole
 				return false, err
 			}
 			switch {

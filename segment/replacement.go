@@ -21,6 +21,10 @@ const (
 // more (retention, truncation); the cleaning counts for nothing.
 var ErrSuperseded = errors.New("the segments changed while they were cleaned")
 
+// errNamesUnsure: the sync of a directory failed, so which of its names are on
+// disk is not known.
+var errNamesUnsure = errors.New("names in the partition's directory may not be on disk")
+
 // errBusy: somebody builds an index of one of the segments; try again.
 var errBusy = errors.New("an index is being built")
 
@@ -195,7 +199,11 @@ func (l *Log) settleReplacements(r ...replacement) error {
 		if l.closed.Load() {
 			return ErrClosed // the next start goes on here
 		}
-		if err := finishReplacement(l.home, l.unsettled[0]); err != nil {
+		err := finishReplacement(l.home, l.unsettled[0])
+		if errors.Is(err, errNamesUnsure) {
+			return l.fail(err) // a second sync would be believed, and files removed
+		}
+		if err != nil {
 			return err
 		}
 		l.unsettled = l.unsettled[1:]
@@ -208,7 +216,7 @@ func (l *Log) settleReplacements(r ...replacement) error {
 // and these not before the segment that has their records.
 func finishReplacement(h *home, r replacement) error {
 	if err := h.fs.SyncDir(h.path); err != nil {
-		return fmt.Errorf("make the name of a cleaned segment durable: %w", err)
+		return fmt.Errorf("%w: make the name of a cleaned segment durable: %w", errNamesUnsure, err)
 	}
 	es, err := h.fs.ReadDir(h.path)
 	if err != nil {
@@ -227,7 +235,7 @@ func finishReplacement(h *home, r replacement) error {
 	}
 	if removed {
 		if err := h.fs.SyncDir(h.path); err != nil {
-			return fmt.Errorf("remove replaced segments: %w", err)
+			return fmt.Errorf("%w: remove replaced segments: %w", errNamesUnsure, err)
 		}
 	}
 	if err := h.fs.Remove(offsetPath(h.path, r.base, swapSuffix)); err != nil && !isNotExist(err) {

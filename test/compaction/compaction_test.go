@@ -262,7 +262,9 @@ func TestKillDuringCleaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	produce(t, cl, w, 2500, keys, 1000)
-	waitUntil(t, "everything is clean", func() bool { return metric(t, b, "ringmain_cleaner_max_dirty_ratio") < 0.01 && metric(t, b, "ringmain_cleaner_runs_total") > 0 })
+	waitUntil(t, "everything is clean", func() bool {
+		return metric(t, b, "ringmain_cleaner_max_dirty_ratio") < 0.01 && metric(t, b, "ringmain_cleaner_runs_total") > 0
+	})
 	checkLast(t, b.Addr(), w)
 	if n := metric(t, b, "ringmain_cleaner_failures_total"); n != 0 {
 		t.Errorf("%v passes failed", n)
