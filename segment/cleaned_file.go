@@ -20,6 +20,7 @@ type cleanedFile struct {
 	path string
 	out  []byte // not written yet
 	pos  int64  // of out in the file
+	safe int64  // synced up to here
 	crc  uint32 // of all bytes
 	pace func(bytes int) error
 }
@@ -76,6 +77,21 @@ func (w *cleanedFile) flush() error {
 	w.crc = crc32.Update(w.crc, castagnoli, w.out)
 	w.pos += int64(len(w.out))
 	w.out = w.out[:0]
+	if w.pos-w.safe < syncEvery {
+		return nil
+	}
+	return w.sync()
+}
+
+// syncEvery is how much is written between two syncs: appends to other logs wait
+// for the disk behind one of them, not behind a whole segment.
+const syncEvery = 16 << 20
+
+func (w *cleanedFile) sync() error {
+	if err := w.f.SyncData(); err != nil {
+		return fmt.Errorf("sync cleaned segment: %w", err)
+	}
+	w.safe = w.pos
 	return nil
 }
 
@@ -85,8 +101,8 @@ func (w *cleanedFile) finish(next int64) (*segment, error) {
 	if err := w.flush(); err != nil {
 		return nil, err
 	}
-	if err := w.f.SyncData(); err != nil {
-		return nil, fmt.Errorf("sync cleaned segment: %w", err)
+	if err := w.sync(); err != nil {
+		return nil, err
 	}
 	err := w.f.Close()
 	w.f = nil

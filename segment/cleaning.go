@@ -347,6 +347,14 @@ func (c *cleaning) sieveSegment(seg *segment, s *sieve, w *cleanedFile, lastOfGr
 // end each (docs/format/swap.md).
 func (c *cleaning) replace(r *Replacement) error {
 	l := c.l
+	// The blocks of the old file are freed when it is closed, which takes long for
+	// a large one: here, not on the owner's goroutine.
+	old := r.old[0].file
+	if err := old.acquire(); err != nil {
+		l.removeCleaned(r.base)
+		return superseded(err)
+	}
+	defer old.Release()
 	err := l.announce(r)
 	for err == nil {
 		if err = c.o.Replace(r); !errors.Is(err, errBusy) {

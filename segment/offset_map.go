@@ -4,9 +4,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"math/bits"
 )
+
+const saltBytes = 16
 
 // mapSlotBytes is the memory of one key.
 const mapSlotBytes = 24
@@ -18,9 +19,7 @@ const mapSlotBytes = 24
 // lets whoever makes two colliding keys lose a record of somebody else. One
 // goroutine.
 type offsetMap struct {
-	salt  [16]byte
-	sha   hash.Hash
-	sum   [sha256.Size]byte
+	in    []byte // the salt, and a key behind it
 	slots []mapSlot
 	used  int
 	most  int // keys that fit
@@ -42,18 +41,17 @@ func newOffsetMap(limit int64, load float64, keys int64) *offsetMap {
 		slots = wanted
 	}
 	slots = max(slots, 2)
-	m := &offsetMap{sha: sha256.New(), slots: make([]mapSlot, slots), most: max(1, int(float64(slots)*load))}
+	m := &offsetMap{in: make([]byte, saltBytes, 256), slots: make([]mapSlot, slots), most: max(1, int(float64(slots)*load))}
 	m.most = min(m.most, int(slots)-1) // a search ends at a free slot
-	rand.Read(m.salt[:])
+	rand.Read(m.in)
 	return m
 }
 
 // find gives the key's slot, or the free one it would take.
 func (m *offsetMap) find(key []byte) (s *mapSlot, digest [16]byte) {
-	m.sha.Reset()
-	m.sha.Write(m.salt[:])
-	m.sha.Write(key)
-	digest = [16]byte(m.sha.Sum(m.sum[:0])[:16])
+	m.in = append(m.in[:saltBytes], key...)
+	sum := sha256.Sum256(m.in)
+	digest = [16]byte(sum[:16])
 	at, _ := bits.Mul64(binary.LittleEndian.Uint64(digest[:]), uint64(len(m.slots)))
 	for {
 		s := &m.slots[at]
