@@ -53,6 +53,7 @@ type Broker struct {
 	metrics    *metrics.Recorder
 	log        *slog.Logger
 	retention  *retention
+	cleaner    *cleaner
 
 	brokerConfigured func(config.Broker)
 
@@ -98,6 +99,7 @@ func New(d Deps) (*Broker, error) {
 		now:      time.Now,
 	}
 	b.retention = newRetention(b)
+	b.cleaner = newCleaner(b, d.Metrics)
 	return b, nil
 }
 
@@ -133,6 +135,7 @@ func (b *Broker) Start(ctx context.Context) error {
 		return err
 	}
 	b.retention.start()
+	b.cleaner.start()
 	return nil
 }
 
@@ -145,6 +148,7 @@ func (b *Broker) Stop() {
 	b.cancel()
 	b.pool.close()
 	b.retention.stop()
+	b.cleaner.stop()
 }
 
 // shardOf says which shard owns a partition.

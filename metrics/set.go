@@ -41,6 +41,9 @@ type Set struct {
 	AppendErrors  Counter
 	// Roll, retention and recovery.
 	SegmentsRolled, SegmentsDeleted, RecoveredBytes, TruncatedBytes Counter
+	// Compaction.
+	CleanerRuns, CleanerFailures                               Counter
+	CleanerReadBytes, CleanerWrittenBytes, CleanerRemovedBytes Counter
 
 	sources atomic.Pointer[Sources]
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"ringmain/internal/vfs"
 )
 
 // spillIndex moves entries of the active segment from memory to the file as
@@ -47,7 +49,7 @@ func (l *Log) writeIndex(seg *segment, n int, header bool) error {
 		return err
 	}
 	defer x.file.Release()
-	blocks, err := appendBlocks(x, seg.base, seg.tail[:n])
+	blocks, err := appendBlocks(x.file.f, x.blocks, seg.base, seg.tail[:n])
 	if err != nil {
 		return err
 	}
@@ -70,16 +72,15 @@ func (l *Log) writeIndex(seg *segment, n int, header bool) error {
 	return nil
 }
 
-// appendBlocks writes entries behind the blocks that x has. A reference is
-// held.
-func appendBlocks(x *indexFile, base int64, es []indexEntry) (blocks int, err error) {
+// appendBlocks writes entries behind the blocks that an index has.
+func appendBlocks(f vfs.File, have int, base int64, es []indexEntry) (blocks int, err error) {
 	buf := blockPool.Get().(*[indexBlockSize]byte)
 	defer blockPool.Put(buf)
 	for ; len(es) > 0; blocks++ {
 		n := min(len(es), indexBlockMax)
 		encodeIndexBlock(buf[:], base, es[:n])
-		at := indexHeaderSize + int64(x.blocks+blocks)*indexBlockSize
-		if _, err := x.file.f.WriteAt(buf[:], at); err != nil {
+		at := indexHeaderSize + int64(have+blocks)*indexBlockSize
+		if _, err := f.WriteAt(buf[:], at); err != nil {
 			return blocks, fmt.Errorf("write index block: %w", err)
 		}
 		es = es[n:]
@@ -98,6 +99,9 @@ func (l *Log) load(seg *segment) error {
 	defer seg.loadMu.Unlock()
 	if seg.known.Load() {
 		return nil
+	}
+	if seg.file.gone.Load() { // replaced: the files of its name are another's
+		return errGone
 	}
 	s, x, err := l.readHeader(seg.base)
 	if err == nil && s.size == seg.size && s.next <= seg.next {
@@ -150,6 +154,9 @@ func (l *Log) rebuild(seg *segment, stale *indexFile, why string) error {
 	if now != stale {
 		return nil
 	}
+	if seg.file.gone.Load() {
+		return errGone
+	}
 	return l.rebuildLocked(seg, why)
 }
 
@@ -189,7 +196,7 @@ func (l *Log) rebuildLocked(seg *segment, why string) error {
 		if h.BaseOffset() < expect || h.BaseOffset()-seg.base > 1<<32-1 {
 			return corrupt(seg.file.Path(), pos, "batch at offset %d where at least %d is expected", h.BaseOffset(), expect)
 		}
-		tmp.index(uint32(h.BaseOffset()-seg.base), pos, h.MaxTimestamp(), interval)
+		tmp.index(uint32(h.BaseOffset()-seg.base), pos, indexTimestamp(h), interval)
 		pos, expect = pos+int64(h.Size()), h.LastOffset()+1
 	}
 	if pos != size {
@@ -230,7 +237,7 @@ func (l *Log) replaceIndex(seg *segment, old *indexFile, built *segment, s stats
 		return nil, err
 	}
 	defer x.file.Release()
-	blocks, err := appendBlocks(x, seg.base, built.tail)
+	blocks, err := appendBlocks(x.file.f, 0, seg.base, built.tail)
 	if err != nil {
 		return nil, err
 	}

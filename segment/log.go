@@ -46,8 +46,14 @@ type Log struct {
 	unsyncedSince  int64 // ms, of the oldest of them
 	lastNowMs      int64
 
-	failed atomic.Pointer[error] // set once; any
-	closed atomic.Bool
+	failed   atomic.Pointer[error] // set once; any
+	closed   atomic.Bool
+	cleaning atomic.Bool // a cleaning is under way; any
+
+	// names is held by a cleaning while it makes, renames or removes files beside
+	// those of the owner, and by the owner where it gives the directory up.
+	names     sync.Mutex
+	unsettled []replacement // took place, and are not ended yet
 
 	// Published: any goroutine reads, the owner writes.
 	start  atomic.Int64

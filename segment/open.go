@@ -46,6 +46,7 @@ type onDisk struct {
 	bases     []int64
 	sizes     []int64
 	snapshots []int64
+	replacing bool // a cleaning was interrupted
 }
 
 func (l *Log) list() (onDisk, error) {
@@ -71,6 +72,8 @@ func (l *Log) list() (onDisk, error) {
 			o.bases, o.sizes = append(o.bases, base), append(o.sizes, st.Size)
 		} else if offset, ok := parseOffsetName(e.Name, snapshotSuffix); ok {
 			o.snapshots = append(o.snapshots, offset)
+		} else if strings.HasSuffix(e.Name, swapSuffix) || strings.HasSuffix(e.Name, cleanedSuffix) {
+			o.replacing = true
 		} else if strings.HasSuffix(e.Name, tmpSuffix) { // a write that a kill cut short
 			if err := l.home.fs.Remove(path); err != nil {
 				return o, fmt.Errorf("remove unfinished file: %w", err)
@@ -88,6 +91,14 @@ func (l *Log) readDisk(rep *RecoveryReport) error {
 	}
 	if o.exists {
 		if err := l.checkOwner(len(o.bases) > 0, rep); err != nil {
+			return err
+		}
+	}
+	if o.replacing {
+		if err := l.finishReplacements(); err != nil {
+			return err
+		}
+		if o, err = l.list(); err != nil {
 			return err
 		}
 	}

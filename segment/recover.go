@@ -147,8 +147,11 @@ func (r *recovery) locate(rp point, known bool) {
 		r.rp = point{offset: r.segs[0].base, segBase: r.segs[0].base}
 		return
 	}
+	cleaned, _ := r.l.dir.cleaned.get(r.l.key())
 	for i, s := range r.segs {
-		if s.base == rp.segBase && s.size >= rp.pos && rp.offset >= s.base {
+		// A position in a segment that was cleaned since would mean nothing. None
+		// is ever left behind (savePoint), unless a newer entry was damaged.
+		if s.base == rp.segBase && s.size >= rp.pos && rp.offset >= s.base && s.base >= cleaned.offset {
 			r.rp, r.at = rp, i
 			return
 		}
@@ -233,7 +236,7 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 		} else if err != nil {
 			return pos, "", err
 		}
-		s.index(uint32(b.BaseOffset()-s.base), pos, b.MaxTimestamp(), int64(l.cfg.IndexIntervalBytes))
+		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), int64(l.cfg.IndexIntervalBytes))
 		if e := b.LeaderEpoch(); e > r.epochs.latest() {
 			r.epochs, r.epochsStale = r.epochs.with(e, b.BaseOffset()), true
 		}

@@ -43,7 +43,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		r.segs = append(r.segs, s)
 	}
 	l.segs = r.segs
-	l.epochs = r.epochs.within(start, r.end).trimmed(start)
+	l.epochs = r.epochs.within(start, r.end).trimmed(start).from(start)
 	l.settle(start)
 	l.unsyncedSince, l.lastNowMs = time.Now().UnixMilli(), time.Now().UnixMilli()
 	l.synced.Store(max(synced, start))
@@ -56,7 +56,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	if known {
 		l.savedPoint = rp
 	}
-	if r.epochsStale || len(l.epochs) != len(r.epochs) {
+	if r.epochsStale || !slices.Equal(l.epochs, r.epochs) {
 		l.writeEpochs()
 	}
 	if next > r.end {

@@ -67,8 +67,10 @@ func (r *recovery) loadProducers(trusted bool) error {
 			return nil
 		}
 		from = h.offset
+		// From the beginning of the segment is always right; if the segment was
+		// cleaned since, the position means nothing.
 		i = max(segmentOf(r.segs, h.offset), 0)
-		if r.segs[i].base == h.segBase && h.pos <= r.segs[i].size {
+		if r.segs[i].base == h.segBase && h.pos < r.segs[i].size && r.beginsAt(r.segs[i], h.pos, h.offset) {
 			pos = h.pos
 		}
 	}
@@ -83,13 +85,18 @@ func (r *recovery) loadProducers(trusted bool) error {
 		}
 	}
 	if i < r.live {
-		expect, gap := max(from, r.segs[i].base), false
-		last := r.live - 1
-		err := l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, func(h record.Batch) {
-			gap = gap || h.BaseOffset() > expect
-			expect = h.LastOffset() + 1
-			add(h)
-		})
+		// A gap between segments is a missing or torn one; those inside of a
+		// segment are compaction's.
+		expect, gap := r.segs[i].base, false
+		var err error
+		for k := i; k < r.live && err == nil; k, pos = k+1, 0 {
+			gap = gap || r.segs[k].base != expect
+			expect = r.segs[k].base
+			err = l.replay(r.segs, k, pos, k, r.segs[k].size, r.rep, func(h record.Batch) {
+				expect = h.LastOffset() + 1
+				add(h)
+			})
+		}
 		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
 			return err
 		}
@@ -100,6 +107,23 @@ func (r *recovery) loadProducers(trusted bool) error {
 	}
 	last := len(r.segs) - 1
 	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, add)
+}
+
+// beginsAt tells whether a sound batch of that offset begins at pos.
+func (r *recovery) beginsAt(s *segment, pos, offset int64) bool {
+	if s.file.acquire() != nil {
+		return false
+	}
+	defer s.file.Release()
+	w := newWalk(s.file, s.size)
+	defer w.done()
+	h, err := w.header(pos)
+	if err != nil || h.BaseOffset() != offset {
+		return false
+	}
+	var head [record.HeaderSize]byte
+	copy(head[:], h) // the checksum moves the window
+	return w.checksum(pos, head[:]) == nil
 }
 
 // resumeIndex prepares the index of the segment that holds the recovery point
@@ -130,7 +154,7 @@ func (r *recovery) resumeIndex() error {
 	}
 	pos := int64(from.pos)
 	return l.replay(r.segs, r.at, pos, r.at, r.rp.pos, r.rep, func(h record.Batch) {
-		s.index(uint32(h.BaseOffset()-s.base), pos, h.MaxTimestamp(), int64(l.cfg.IndexIntervalBytes))
+		s.index(uint32(h.BaseOffset()-s.base), pos, indexTimestamp(h), int64(l.cfg.IndexIntervalBytes))
 		pos += int64(h.Size())
 		s.next = h.LastOffset() + 1
 	})
