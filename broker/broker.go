@@ -53,6 +53,7 @@ type Broker struct {
 	metrics    *metrics.Recorder
 	log        *slog.Logger
 	retention  *retention
+	damage     *damageLog
 
 	brokerConfigured func(config.Broker)
 
@@ -78,6 +79,7 @@ func New(d Deps) (*Broker, error) {
 		metrics:          d.Metrics.Recorder(0),
 		log:              d.Log,
 		brokerConfigured: d.BrokerConfigured,
+		damage:           newDamageLog(d.Log, d.Metrics),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	for i := range apis {
@@ -95,6 +97,7 @@ func New(d Deps) (*Broker, error) {
 		replicas: b.replicas,
 		loggers:  loggers{d.LogLevel},
 		log:      d.Log,
+		damage:   b.damage,
 		now:      time.Now,
 	}
 	b.retention = newRetention(b)

@@ -88,6 +88,7 @@ var (
 	segmentsDeleted = define(counter, "ringmain_segments_deleted_total", "Segments deleted by retention or on request.")
 	recoveredBytes  = define(counter, "ringmain_recovered_bytes_total", "Bytes of log read back after an unclean stop.")
 	truncatedBytes  = define(counter, "ringmain_truncated_bytes_total", "Bytes of torn log cut off after an unclean stop.")
+	corruptReads    = define(counter, "ringmain_corrupt_reads_total", "Reads that met stored bytes that are not what was written; none of them was sent.")
 
 	topics      = define(gauge, "ringmain_topics", "Topics.")
 	partitions  = define(gauge, "ringmain_partitions", "Partitions on this broker.")
@@ -202,6 +203,7 @@ func (c *collector) collectLogs(out sink) {
 		{appendErrors, &c.set.AppendErrors}, {syncs, &c.set.Syncs}, {syncErrors, &c.set.SyncErrors},
 		{segmentsRolled, &c.set.SegmentsRolled}, {segmentsDeleted, &c.set.SegmentsDeleted},
 		{recoveredBytes, &c.set.RecoveredBytes}, {truncatedBytes, &c.set.TruncatedBytes},
+		{corruptReads, &c.set.CorruptReads},
 	} {
 		out.put(n.m, float64(n.c.Load()))
 	}

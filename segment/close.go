@@ -153,7 +153,7 @@ func (l *Log) TruncateTo(offset int64) error {
 func (l *Log) removeNow(s *segment) error {
 	s.file.doom()
 	s.doomIndex()
-	for _, suffix := range []string{logSuffix, indexSuffix, snapshotSuffix} {
+	for _, suffix := range []string{snapshotSuffix, indexSuffix, logSuffix} { // an index alone tells of a lost segment
 		if err := l.home.fs.Remove(offsetPath(l.home.path, s.base, suffix)); err != nil && !isNotExist(err) {
 			return err
 		}

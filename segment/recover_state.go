@@ -41,7 +41,7 @@ func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
 	r.rep.EpochsRebuilt, r.epochsStale = true, true
 	r.epochs = nil
-	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(h record.Batch) {
+	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(_ int64, h record.Batch) {
 		r.epochs = r.epochs.with(h.LeaderEpoch(), h.BaseOffset())
 	})
 }
@@ -76,7 +76,7 @@ func (r *recovery) loadProducers(trusted bool) error {
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	add := func(h record.Batch) {
+	add := func(_ int64, h record.Batch) {
 		if h.BaseOffset() >= from {
 			l.producers.add(h, now, false)
 			l.sinceSnap += int64(h.Size())
@@ -85,10 +85,10 @@ func (r *recovery) loadProducers(trusted bool) error {
 	if i < r.live {
 		expect, gap := max(from, r.segs[i].base), false
 		last := r.live - 1
-		err := l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, func(h record.Batch) {
+		err := l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, func(pos int64, h record.Batch) {
 			gap = gap || h.BaseOffset() > expect
 			expect = h.LastOffset() + 1
-			add(h)
+			add(pos, h)
 		})
 		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
 			return err
@@ -128,10 +128,14 @@ func (r *recovery) resumeIndex() error {
 		}
 		r.rep.IndexRebuilt = err == nil // a young segment has none yet
 	}
-	pos := int64(from.pos)
-	return l.replay(r.segs, r.at, pos, r.at, r.rp.pos, r.rep, func(h record.Batch) {
-		s.index(uint32(h.BaseOffset()-s.base), pos, h.MaxTimestamp(), int64(l.cfg.IndexIntervalBytes))
-		pos += int64(h.Size())
+	expect := int64(from.pos)
+	return l.replay(r.segs, r.at, expect, r.at, r.rp.pos, r.rep, func(pos int64, h record.Batch) {
+		interval := int64(l.cfg.IndexIntervalBytes)
+		if pos != expect {
+			interval = -1 // behind damage: the way there is blocked
+		}
+		s.index(uint32(h.BaseOffset()-s.base), pos, h.MaxTimestamp(), interval)
+		expect = pos + int64(h.Size())
 		s.next = h.LastOffset() + 1
 	})
 }

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"ringmain/record"
@@ -271,7 +270,7 @@ func (w *walk) whole(pos int64, h record.Batch) (record.Batch, error) {
 		return nil, err
 	}
 	if !record.Batch(b).ChecksumOK() {
-		return nil, fmt.Errorf("%w: %s at byte %d: checksum of the batch at offset %d", ErrCorrupt, w.file.Path(), pos, record.Batch(b).BaseOffset())
+		return nil, corruptBatch(w.file.Path(), pos, record.Batch(b).BaseOffset(), "checksum of the batch")
 	}
 	return b, nil
 }

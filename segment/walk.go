@@ -80,8 +80,8 @@ func (w *walk) header(pos int64) (record.Batch, error) {
 // checksum verifies the batch at pos, whose header is h, piece by piece: a
 // batch may be larger than any buffer we want to hold.
 func (w *walk) checksum(pos int64, h record.Batch) error {
-	const crcFrom = 21 // attributes; what lies before is outside the CRC
-	want, size := h.CRC(), int64(h.Size())
+	const crcFrom = 21                                             // attributes; what lies before is outside the CRC
+	want, size, offset := h.CRC(), int64(h.Size()), h.BaseOffset() // h dies with the first read
 	sum := uint32(0)
 	for at := int64(crcFrom); at < size; {
 		n := min(size-at, w.at+int64(w.n)-(pos+at))
@@ -100,7 +100,7 @@ func (w *walk) checksum(pos int64, h record.Batch) error {
 		at += n
 	}
 	if sum != want {
-		return corrupt(w.file.Path(), pos, "checksum is %#08x, the batch says %#08x", sum, want)
+		return corruptBatch(w.file.Path(), pos, offset, "checksum is %#08x, the batch says %#08x", sum, want)
 	}
 	return nil
 }
