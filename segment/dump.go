@@ -33,6 +33,7 @@ func DumpFile(w io.Writer, path string, opts DumpOptions) error {
 
 func dump(w *bufio.Writer, path string, opts DumpOptions) error {
 	name := strings.TrimSuffix(filepath.Base(path), damagedSuffix)
+	name, _, _ = strings.Cut(name, ".from-") // bytes taken out of a segment
 	if strings.HasSuffix(name, logSuffix) {
 		base, ok := parseOffsetName(name, logSuffix)
 		if !ok {

@@ -108,7 +108,15 @@ func (l *Log) load(seg *segment) error {
 		seg.known.Store(true)
 		return nil
 	}
+	if err == nil && s.size != seg.size {
+		if d := l.stranger(seg, s, x); d != nil {
+			x.file.doom()
+			l.refuseStranger(seg, d)
+			return d
+		}
+	}
 	if err == nil && s.size > seg.size {
+		x.file.doom()
 		return l.rebuildShort(seg, s)
 	}
 	return l.rebuildLocked(seg, "the index is missing, damaged or of another state of the log")

@@ -115,6 +115,9 @@ func (l *Log) planRecent(seg *segment, offset, limit, end, maxBytes int64, first
 // planSegment does the same by index and batch headers. found: the answer is
 // final (it may be empty); otherwise the next segment is to be asked.
 func (l *Log) planSegment(seg *segment, offset, limit int64, maxBytes int, firstWhole bool) (Range, bool, error) {
+	if err := l.load(seg); err != nil { // the first read of a segment asks whether it is the one it was
+		return Range{}, false, err
+	}
 	l.mu.Lock()
 	size, first := seg.size, seg.hint
 	l.mu.Unlock()

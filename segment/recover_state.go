@@ -112,6 +112,12 @@ func (r *recovery) resumeIndex() error {
 		s.idx = x
 		return nil
 	}
+	if err == nil && l.dir.clean && head.size != s.size {
+		if d := l.stranger(s, head, x); d != nil {
+			x.file.doom()
+			return d
+		}
+	}
 	from := indexEntry{maxTs: noIndexTimestamp}
 	if kept := l.soundBlocks(s, r.rp.pos); kept != nil {
 		last, ok, err := kept.floor(s.base, byPosition, r.rp.pos-1)
