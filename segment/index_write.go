@@ -163,6 +163,9 @@ func (l *Log) readHeader(base int64) (s stats, x *indexFile, err error) {
 		return stats{}, nil, err
 	}
 	blocks := (size - indexHeaderSize) / indexBlockSize
+	if (size-indexHeaderSize)%indexBlockSize != 0 || s.entries > blocks*indexBlockMax { // cut, or something behind it
+		return stats{}, nil, errDamaged
+	}
 	return s, &indexFile{file: f, blocks: int(blocks)}, nil
 }
 

@@ -218,6 +218,7 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 	w := newWalk(seg.file, size)
 	defer w.done()
 	pos = int64(e.pos)
+	expect, end := seg.base, l.segmentEnd(seg)
 	for first := true; ; first = false {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) {
@@ -229,6 +230,9 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 		if err == nil && first && pos > 0 && h.BaseOffset() != seg.base+int64(e.rel) {
 			err = corrupt(seg.file.Path(), pos, "the index says offset %d, the batch %d", seg.base+int64(e.rel), h.BaseOffset())
 		}
+		if err == nil && (h.BaseOffset() < expect || h.LastOffset() >= end) { // offsets have no checksum
+			err = corruptBatch(seg.file.Path(), pos, expect, "offsets %d to %d between %d and %d", h.BaseOffset(), h.LastOffset(), expect, end)
+		}
 		if err != nil {
 			if first && pos > 0 {
 				err = fmt.Errorf("%w: %w", errIndexLies, err)
@@ -238,7 +242,7 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 		if h.LastOffset() >= offset {
 			return pos, true, nil
 		}
-		pos += int64(h.Size())
+		pos, expect = pos+int64(h.Size()), h.LastOffset()+1
 	}
 }
 
@@ -265,6 +269,9 @@ func (l *Log) boundary(seg *segment, size int64, first hint, limit, maxBytes int
 		}
 		if err != nil {
 			return 0, next, err
+		}
+		if end := l.segmentEnd(seg); h.LastOffset() >= end {
+			return 0, next, corruptBatch(seg.file.Path(), from, -1, "offsets %d to %d in a segment that ends at %d", h.BaseOffset(), h.LastOffset(), end)
 		}
 		first = hintOf(h, from)
 	}

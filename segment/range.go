@@ -54,6 +54,9 @@ func (r Range) Warm() (Range, error) {
 	if r.N == 0 {
 		return r, nil
 	}
+	if !r.Hot() {
+		r.File.sound.forget(r.Off, r.Off+int64(r.N))
+	}
 	willNeed(r.File.Fd(), r.Off, int64(r.N))
 	s := sumPool.Get().(*summing)
 	good, err := s.run(r)
@@ -82,6 +85,9 @@ func (s *summing) run(r Range) (good int, err error) {
 	*s = summing{r: r, buf: warmPool.Get().(*[warmChunk]byte), next: r.File.base}
 	for err == nil && s.good < r.N {
 		err = s.batch()
+	}
+	if err == nil {
+		err = s.behind()
 	}
 	good = s.good
 	warmPool.Put(s.buf)
@@ -140,6 +146,21 @@ func (s *summing) batch() error {
 		return s.corrupt(base, "checksum is %#08x, the batch says %#08x", sum, want)
 	}
 	s.last, s.good, s.next = s.good, s.good+size, end
+	return nil
+}
+
+// behind looks at the batch after the range, if there is one: the last one's
+// offsets lie outside its checksum, and must fit.
+func (s *summing) behind() error {
+	n, err := s.r.File.ReadAt(s.buf[:record.HeaderSize], s.r.Off+int64(s.r.N))
+	if n < record.HeaderSize || err != nil && !errors.Is(err, io.EOF) {
+		return nil // the end, for now
+	}
+	h := record.Batch(s.buf[:record.HeaderSize])
+	if h.Magic() == 2 && h.Size() >= record.HeaderSize && h.BaseOffset() >= s.r.File.base && h.BaseOffset() < s.next {
+		s.good = s.last
+		return s.corrupt(h.BaseOffset(), "the batch ends at offset %d, the one behind it begins at %d", s.next-1, h.BaseOffset())
+	}
 	return nil
 }
 

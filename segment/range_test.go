@@ -361,6 +361,50 @@ func TestSoundOfManyReaders(t *testing.T) {
 	}
 }
 
+func TestSoundOfWhatComesFromTheDisk(t *testing.T) {
+	const far = 10 * readahead
+	for _, c := range []struct {
+		learnt, forgotten [2]int64
+		knows, not        [][2]int64
+	}{
+		{[2]int64{0, 0}, [2]int64{100, 200}, [][2]int64{{0, 100}, {200 + readahead, far}}, [][2]int64{{0, 101}, {150, 160}, {200, 300}, {199 + readahead, far}}},
+		{[2]int64{0, 0}, [2]int64{0, 200}, [][2]int64{{200 + readahead, far}}, [][2]int64{{0, 1}, {150, 160}}},
+		{[2]int64{100, 300}, [2]int64{200, 250}, [][2]int64{{100, 200}}, [][2]int64{{100, 201}, {250, 300}}},
+		{[2]int64{100, 300}, [2]int64{50, 120}, nil, [][2]int64{{100, 130}, {250, 300}}},
+		{[2]int64{100, 300}, [2]int64{300, 400}, [][2]int64{{100, 300}}, [][2]int64{{300, 400}}},
+	} {
+		var s sound
+		if c.learnt[1] > 0 {
+			s.unknownBelow(far)
+			s.learn(c.learnt[0], c.learnt[1])
+		}
+		s.forget(c.forgotten[0], c.forgotten[1])
+		for _, k := range c.knows {
+			if !s.knows(k[0], k[1]) {
+				t.Errorf("%+v: %v is not known", c, k)
+			}
+		}
+		for _, k := range c.not {
+			if s.knows(k[0], k[1]) {
+				t.Errorf("%+v: %v is known", c, k)
+			}
+		}
+	}
+	// A file that was written, and is read from the disk by a reader that knows
+	// where it goes on.
+	var s sound
+	for at := int64(0); at < 20; at++ {
+		s.forget(at*100, at*100+100)
+		if s.knows(at*100, at*100+1) {
+			t.Errorf("%d is known before it is read", at)
+		}
+		s.learn(at*100, at*100+100)
+		if !s.knows(0, at*100+100) {
+			t.Errorf("up to %d is not known after it was read", at)
+		}
+	}
+}
+
 func BenchmarkReady(b *testing.B) {
 	io := NewPwritevIO()
 	defer io.Close()

@@ -118,6 +118,9 @@ func (r *recovery) resumeIndex() error {
 			return d
 		}
 	}
+	if errors.Is(err, errDamaged) && l.dir.clean { // after a kill it has no header yet
+		l.log.Warn("an index is damaged and is built again from the log", "file", offsetPath(l.home.path, s.base, indexSuffix), "bytes", r.rp.pos)
+	}
 	from := indexEntry{maxTs: noIndexTimestamp}
 	if kept := l.soundBlocks(s, r.rp.pos); kept != nil {
 		last, ok, err := kept.floor(s.base, byPosition, r.rp.pos-1)

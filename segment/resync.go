@@ -18,7 +18,7 @@ func (w *walk) resync(from, expect int64) (pos int64, found bool, err error) {
 	buf := warmPool.Get().(*[warmChunk]byte)
 	defer warmPool.Put(buf)
 	for from+record.HeaderSize <= w.size {
-		n, err := w.file.ReadAt(buf[:min(warmChunk, w.size-from)], from)
+		n, err := w.read(buf[:min(warmChunk, w.size-from)], from)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, false, err
 		}

@@ -1,11 +1,15 @@
 package segment
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // sound is what this process knows of the bytes of a .log file: those it wrote
 // or recovered are as they were written; those an earlier process left are not
 // known before their first read has compared the checksums, whether the page
-// cache has them or not.
+// cache has them or not; and those that had to come from the disk are not known
+// any more.
 //
 // What is known is everything from a place on (what recovery checked, and what
 // was appended since), and one run before it, which grows with a reader that
@@ -16,14 +20,24 @@ import "sync/atomic"
 type sound struct {
 	from atomic.Int64 // bytes at and after it are known
 	run  atomic.Pointer[run]
+	mu   sync.Mutex // held to change them
 }
 
 // run is a known piece of a file; immutable.
 type run struct{ from, to int64 }
 
+// readahead is how far behind a read from the disk the system may have brought
+// bytes into the cache that nobody has looked at.
+const readahead = 2 << 20
+
 // unknownBelow says that the bytes before pos were left by an earlier process.
 // Before the file has readers.
-func (s *sound) unknownBelow(pos int64) { s.from.Store(pos) }
+func (s *sound) unknownBelow(pos int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from.Store(pos)
+	s.run.Store(nil)
+}
 
 // knows reports whether all of [from, to) is known. For what was appended by
 // this process it is one load.
@@ -38,27 +52,47 @@ func (s *sound) knows(from, to int64) bool {
 
 // learn takes a piece up whose checksums were right.
 func (s *sound) learn(from, to int64) {
-	for {
-		first, old := s.from.Load(), s.run.Load()
-		if from >= first {
-			return
-		}
-		if to >= first {
-			// In two steps: between them less is known than there could be.
-			if !s.from.CompareAndSwap(first, from) {
-				continue
-			}
-			if old != nil && old.to >= from && old.from < from {
-				s.from.CompareAndSwap(from, old.from)
-			}
-			return
-		}
-		grown := &run{from, to}
-		if old != nil && old.from <= to && from <= old.to {
-			grown.from, grown.to = min(from, old.from), max(to, old.to)
-		}
-		if s.run.CompareAndSwap(old, grown) {
-			return
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, old := s.from.Load(), s.run.Load()
+	if from >= first || from >= to {
+		return
 	}
+	if old != nil && old.from <= to && from <= old.to {
+		from, to = min(from, old.from), max(to, old.to)
+	}
+	if to >= first {
+		s.from.Store(from)
+		return
+	}
+	s.run.Store(&run{from, to})
+}
+
+// forget says that a piece came from the disk, and what the system read ahead
+// behind it.
+func (s *sound) forget(from, to int64) {
+	to += readahead
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, old := s.from.Load(), s.run.Load()
+	if first < to {
+		s.from.Store(to)
+		kept := run{first, to}
+		if old != nil && (old.to >= first || first >= from) {
+			kept.from = min(first, old.from)
+			if old.to < first {
+				kept.to = old.to
+			}
+		}
+		old = &kept
+	}
+	if old == nil || old.to <= from || to <= old.from {
+		s.run.Store(old)
+		return
+	}
+	if old.from >= from {
+		s.run.Store(nil)
+		return
+	}
+	s.run.Store(&run{old.from, from})
 }

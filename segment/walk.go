@@ -40,6 +40,22 @@ func (w *walk) done() {
 	walkPool.Put(w)
 }
 
+// read reads bytes of the file. If they come from the disk, what is known of
+// them is not known any more: they are in the cache afterwards, and look as if
+// they had always been there.
+func (w *walk) read(p []byte, pos int64) (int, error) {
+	if fd := w.file.Fd(); fd >= 0 {
+		n, cold := readCached(fd, p, pos)
+		if n == len(p) {
+			return n, nil
+		}
+		if cold {
+			w.file.sound.forget(pos, pos+int64(len(p)))
+		}
+	}
+	return w.file.ReadAt(p, pos)
+}
+
 // errEnd: fewer bytes than a batch header are left.
 var errEnd = errors.New("end of segment")
 
@@ -51,7 +67,7 @@ func (w *walk) header(pos int64) (record.Batch, error) {
 		return nil, errEnd
 	}
 	if pos < w.at || pos+record.HeaderSize > w.at+int64(w.n) {
-		n, err := w.file.ReadAt(w.buf[:min(w.window, w.size-pos)], pos)
+		n, err := w.read(w.buf[:min(w.window, w.size-pos)], pos)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
@@ -86,7 +102,7 @@ func (w *walk) checksum(pos int64, h record.Batch) error {
 	for at := int64(crcFrom); at < size; {
 		n := min(size-at, w.at+int64(w.n)-(pos+at))
 		if n <= 0 {
-			k, err := w.file.ReadAt(w.buf[:min(walkWindow, w.size-pos-at)], pos+at)
+			k, err := w.read(w.buf[:min(walkWindow, w.size-pos-at)], pos+at)
 			if err != nil && !errors.Is(err, io.EOF) {
 				return err
 			}
