@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -247,4 +248,14 @@ func (x *examined) setPoint(offset int64) error {
 	}
 	x.v.points[k] = p
 	return x.v.writeCheckpoint(pointsName, 1, x.v.points)
+}
+
+// writeEpoch puts a leader epoch into the batch at a position.
+func (x *examined) writeEpoch(s *scanned, pos int64, epoch int32) error {
+	f, err := x.v.fs.OpenFile(s.file.Path(), os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(binary.BigEndian.AppendUint32(nil, uint32(epoch)), pos+12)
+	return errors.Join(err, f.SyncData(), f.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringmain/internal/vfs"
@@ -34,6 +35,7 @@ type Verifier struct {
 	lock   io.Closer
 	ident  Ident
 	clean  bool // the last broker stopped cleanly
+	owed   bool // it did not, and a journal may hold bytes that the next start puts back
 	points map[pointKey]point
 	starts map[pointKey]point
 
@@ -105,6 +107,13 @@ func (v *Verifier) open() (err error) {
 	}
 	if v.clean, err = vfs.Exists(v.fs, filepath.Join(v.path, cleanName)); err != nil {
 		return err
+	}
+	if !v.clean {
+		es, err := v.fs.ReadDir(v.path)
+		if err != nil {
+			return err
+		}
+		v.owed = slices.ContainsFunc(es, func(e vfs.Entry) bool { return strings.HasPrefix(e.Name, journalPrefix) })
 	}
 	if err := v.checkpoint(pointsName, 1, v.points); err != nil {
 		return err
@@ -235,9 +244,26 @@ func (v *Verifier) fix(f Finding, fn func() error) {
 	}
 }
 
+// hold takes back what would be done about the findings from the i-th on, and the
+// fixes from the k-th on, while a journal may hold what is missing.
+func (v *Verifier) hold(i, k int) {
+	if !v.owed {
+		return
+	}
+	for n := range v.Findings[i:] {
+		f := &v.Findings[i+n]
+		if f.Repair != "" && !f.Harmless {
+			f.Reason += "; the last broker did not stop cleanly, and its journal may hold what is missing: start and stop the broker before a repair"
+		}
+		f.Repair = ""
+	}
+	v.fixes = v.fixes[:k]
+}
+
 // Missing looks at a partition that the metadata knows and that has no
 // directory in any log directory: it has none before it is first written.
 func (v *Verifier) Missing(tp model.TopicPartition, topic model.TopicID) {
+	defer v.hold(len(v.Findings), len(v.fixes))
 	k := pointKey{topic, tp.Partition}
 	rp, known := v.points[k]
 	if start := v.starts[k].offset; known && rp.offset > start {

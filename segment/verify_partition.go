@@ -27,6 +27,7 @@ type examined struct {
 // VerifyPartition reads everything in a partition's directory. topic is whose it
 // is by the metadata, zero if that is not known.
 func (v *Verifier) VerifyPartition(tp model.TopicPartition, topic model.TopicID) error {
+	defer v.hold(len(v.Findings), len(v.fixes))
 	x := &examined{v: v, tp: tp, topic: topic, names: map[string]bool{}}
 	x.home = &home{fs: v.fs, budget: NewFileBudget(16), root: v.path, path: filepath.Join(v.path, tp.String())}
 	v.Totals.Partitions++
@@ -335,13 +336,10 @@ func (x *examined) snapshots(offsets []int64) error {
 func (x *examined) epochs() error {
 	var want epochHistory
 	for _, s := range x.segs {
-		latest := want.latest()
 		for _, b := range s.batches {
-			if b.epoch < latest {
-				x.v.find(Finding{File: s.file.Path(), Position: b.pos, Reason: fmt.Sprintf("the batch at offset %d has leader epoch %d, one before it has %d", b.base, b.epoch, latest)})
-				return nil
+			if latest := want.latest(); b.epoch < latest {
+				return x.epochsOfBatches(fmt.Sprintf("the batch at offset %d has leader epoch %d, one before it has %d", b.base, b.epoch, latest), s, b)
 			}
-			latest = b.epoch
 			want = want.with(b.epoch, b.base)
 		}
 	}
@@ -387,5 +385,30 @@ func (x *examined) epochs() error {
 	x.v.fix(f, func() error {
 		return errors.Join(x.v.setAsideIfThere(file), vfs.WriteFile(x.v.fs, file, want.trimmed(start).encode(topic), true))
 	})
+	return nil
+}
+
+// epochsOfBatches is for batches whose epochs do not rise. The epoch lies outside
+// the checksum; what it was, the history says, if it is sound.
+func (x *examined) epochsOfBatches(why string, at *scanned, fallen scannedBatch) error {
+	b, err := vfs.ReadFile(x.v.fs, x.path(epochsName))
+	if err != nil && !isNotExist(err) {
+		return err
+	}
+	topic, have, err := decodeEpochs(b)
+	if err != nil || topic != x.topic {
+		x.v.find(Finding{File: at.file.Path(), Position: fallen.pos, Reason: why})
+		return nil
+	}
+	for _, s := range x.segs {
+		for i := range s.batches {
+			b := &s.batches[i]
+			if e := have.at(b.base); e != model.NoEpoch && e != b.epoch {
+				x.v.fix(Finding{File: s.file.Path(), Position: b.pos + 12, Reason: fmt.Sprintf("the batch at offset %d has leader epoch %d, the history says %d; %s", b.base, b.epoch, e, why),
+					Repair: fmt.Sprintf("write leader epoch %d into it", e)}, func() error { return x.writeEpoch(s, b.pos, e) })
+				b.epoch = e
+			}
+		}
+	}
 	return nil
 }

@@ -322,3 +322,31 @@ func TestVerifierRefusesForeignDirectories(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A journal that the next start replays may hold what looks lost.
+func TestRepairWaitsForTheJournal(t *testing.T) {
+	mem, _ := history(t, false)
+	path := offsetPath("/data/orders-3", 0, logSuffix)
+	f, err := mem.OpenFile(path, os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip(t, f, 100, 3)
+	if err := vfs.WriteFile(mem, journalPath("/data", 0), []byte("RMJF"), true); err != nil {
+		t.Fatal(err)
+	}
+	v := verified(t, mem)
+	if f := wrong(v); len(f) != 1 || f[0].File != path || f[0].Repair != "" || !strings.Contains(f[0].Reason, "start and stop the broker before a repair") {
+		t.Errorf("found %+v", v.Findings)
+	}
+	if v.Repairs() != 0 {
+		t.Errorf("%d repairs", v.Repairs())
+	}
+	v.Close()
+	mem.Remove(journalPath("/data", 0))
+	v = verified(t, mem)
+	if f := wrong(v); len(f) != 1 || f[0].Repair == "" {
+		t.Errorf("without a journal: %+v", v.Findings)
+	}
+	v.Close()
+}
