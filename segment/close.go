@@ -206,6 +206,7 @@ func (l *Log) reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.segs, l.epochs, l.point, l.savedPoint = fresh.segs, fresh.epochs, fresh.point, fresh.savedPoint
+	l.lost = fresh.lost
 	l.recent.reset()
 	l.end.Store(fresh.end.Load())
 	l.start.Store(fresh.start.Load())
