@@ -227,7 +227,7 @@ func (l *Log) firstTimestamp(s *segment) int64 {
 	if err != nil {
 		return noIndexTimestamp
 	}
-	return h.MaxTimestamp()
+	return indexTimestamp(h)
 }
 
 // pointsAtBatch compares an entry with the log.

@@ -155,9 +155,9 @@ func (s *scanned) retract(pos, next int64) {
 func (s *scanned) take(pos int64, h record.Batch) {
 	s.batches = append(s.batches, scannedBatch{pos, h.BaseOffset(), s.stats.maxTs, h.LeaderEpoch()})
 	if len(s.batches) == 1 {
-		s.stats.firstTs = h.MaxTimestamp()
+		s.stats.firstTs = indexTimestamp(h)
 	}
-	s.stats.maxTs = max(s.stats.maxTs, h.MaxTimestamp())
+	s.stats.maxTs = max(s.stats.maxTs, indexTimestamp(h))
 	s.records += int64(h.Count())
 	s.hasIDs = s.hasIDs || h.ProducerID() >= 0
 	s.before, s.end, s.soundTo = s.end, h.LastOffset()+1, pos+int64(h.Size())
