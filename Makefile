@@ -58,6 +58,10 @@ race: ## the tests under the race detector (needs a C compiler)
 # Which targets make fuzz runs.
 FUZZ ?= ^Fuzz
 
+.PHONY: histories
+histories: ## ten thousand random histories of logs and journals, with kills and power cuts
+	RINGMAIN_HISTORIES=10000 $(GO) test $(TAGS) $(TEST_LD) -count=1 -timeout 3h -run 'TestRandomOperations$$|TestJournalSurvivesPowerCuts' ./segment
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
 	@$(GO) test $(TAGS) $(TEST_LD) -list '$(FUZZ)' ./... | awk '/^Fuzz/ {names[++n]=$$1} /^ok/ {for (i=1; i<=n; i++) print $$2, names[i]; n=0}' \
@@ -73,6 +77,10 @@ BENCH ?= .
 .PHONY: bench
 bench: ## Go's micro-benchmarks, with allocations (loads on a broker: ringmain bench)
 	$(GO) test $(TAGS) $(TEST_LD) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCHED)
+
+.PHONY: perf
+perf: ## the table of the hot path, beside Kafka (or the commit before): ROWS="P5 P7" ROUNDS=1
+	@perf/run
 
 .PHONY: lint
 lint: ## gofmt, vet and staticcheck with and without io_uring, import layers

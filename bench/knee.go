@@ -36,7 +36,12 @@ func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error)
 			return nil, errors.New("fetches at the tail have the rate of those who write, so there is no knee to find: use kind e2e")
 		}
 	}
-	k := &search{Options: o, slo: slo, knee: result.Knee{SLO: slo.String()}}
+	return findKnee(ctx, o, slo, Run)
+}
+
+// findKnee is FindKnee with another way to measure than Run.
+func findKnee(ctx context.Context, o Options, slo SLO, run func(context.Context, Options) (*result.Document, error)) (*result.Document, error) {
+	k := &search{Options: o, slo: slo, run: run, knee: result.Knee{SLO: slo.String()}}
 	most, err := k.closedLoop(ctx)
 	if err != nil {
 		return nil, err
@@ -55,11 +60,13 @@ func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error)
 type search struct {
 	Options
 	slo         SLO
+	run         func(context.Context, Options) (*result.Document, error)
 	knee        result.Knee
 	curve       []result.CurvePoint
 	held, broke float64          // the highest that held, the lowest that did not; 0: none
 	best        *result.Document // at held
 	any         *result.Document // the last one, whatever it was
+	sure        bool             // held was measured twice
 	step        int
 }
 
@@ -74,7 +81,7 @@ func (k *search) measure(ctx context.Context, rate float64, confirms bool) (hold
 			k.Progress(p)
 		}
 	}
-	if d, err = Run(ctx, o); err != nil {
+	if d, err = k.run(ctx, o); err != nil {
 		return false, nil, err
 	}
 	k.any = d
@@ -143,7 +150,11 @@ func (k *search) closedLoop(ctx context.Context) (most float64, err error) {
 // climb measures the ladder until a rate does not hold.
 func (k *search) climb(ctx context.Context, most float64) error {
 	for _, share := range ladder {
-		if err := k.try(ctx, round(most*share)); err != nil {
+		rate := round(most * share)
+		if rate == k.held {
+			continue // so few a second that rounding makes them equal
+		}
+		if err := k.try(ctx, rate); err != nil {
 			return err
 		}
 		if k.broke > 0 {
@@ -168,22 +179,22 @@ func (k *search) try(ctx context.Context, rate float64) error {
 
 // narrow halves the interval, and confirms what it finds.
 func (k *search) narrow(ctx context.Context) error {
-	for k.step < maxKneeSteps && k.broke > 0 && k.held < k.broke {
-		if k.held > 0 && k.broke-k.held <= kneeWidth*k.held {
+	for k.step < maxKneeSteps {
+		rate := round((k.held + k.broke) / 2)
+		if k.held > 0 && (k.broke == 0 || k.broke-k.held <= kneeWidth*k.held || rate <= k.held || rate >= k.broke) {
 			holds, d, err := k.measure(ctx, k.held, true)
 			if err != nil {
 				return err
 			}
 			if holds {
-				k.best = d
+				k.best, k.sure = d, true
 				return nil
 			}
 			// It held by luck; the rate below it that did is not known any more.
 			k.broke, k.held, k.best = k.held, k.heldBelow(k.held), nil
 			continue
 		}
-		rate := round((k.held + k.broke) / 2)
-		if rate < 1 || rate == k.held || rate == k.broke {
+		if rate < 1 {
 			return nil
 		}
 		if err := k.try(ctx, rate); err != nil {
@@ -224,12 +235,15 @@ func (k *search) document() *result.Document {
 		d.Verdict.OK = false
 		d.Verdict.Reasons = append(d.Verdict.Reasons, fmt.Sprintf("no rate held %v", k.slo))
 	}
+	if k.knee.Found && !k.sure {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("after %d runs the search ended without measuring the rate that it found once more", k.step))
+	}
 	for i := range k.curve {
 		if p := &k.curve[i]; k.broke > 0 && asked(p) == k.broke {
 			k.knee.Broke = &p.Reached
 		}
 	}
-	if k.held > 0 && k.broke > 0 {
+	if k.knee.Found && k.broke > 0 {
 		k.knee.Width = (k.broke - k.held) / k.held
 	}
 	d.Knee, d.Curve = &k.knee, k.curve

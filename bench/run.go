@@ -62,9 +62,22 @@ const (
 // Run measures one load and returns what it found, also when the verdict is that
 // the result cannot be used. Topics that it made are gone when it returns, unless they are to
 // be kept, whatever happens; others are written to only if Existing says so.
-func Run(ctx context.Context, o Options) (doc *result.Document, err error) {
+func Run(ctx context.Context, o Options) (*result.Document, error) {
+	return runWithin(ctx, o, spans{end: endPatience, floor: floorLong})
+}
+
+// spans are times that a test has less of.
+type spans struct {
+	end   time.Duration // for the last answers and records
+	floor time.Duration // is measured
+}
+
+func runWithin(ctx context.Context, o Options, within spans) (doc *result.Document, err error) {
 	if err := o.Spec.Validate(); err != nil {
 		return nil, err
+	}
+	if len(o.Bootstrap) == 0 {
+		return nil, errors.New("no broker is named")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -74,7 +87,7 @@ func Run(ctx context.Context, o Options) (doc *result.Document, err error) {
 		return nil, err
 	}
 	defer client.Close()
-	r := &run{Options: o, admin: kadm.NewClient(client), meter: &load.Meter{}}
+	r := &run{Options: o, admin: kadm.NewClient(client), meter: &load.Meter{}, within: within}
 	r.doc = &result.Document{
 		Format: result.Format, Tool: o.Tool, Machine: facts.OfMachine(), Workload: o.Spec,
 		ClosedLoop: o.Spec.Rate.Max() && o.Spec.Kind != workload.Idle,
@@ -104,6 +117,7 @@ func Run(ctx context.Context, o Options) (doc *result.Document, err error) {
 type run struct {
 	Options
 	admin      *kadm.Client
+	within     spans
 	made       []string // topics to be removed
 	partitions []load.Partition
 	book       *audit.Book
@@ -125,7 +139,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	r.say("floor", 0)
-	if f, err := replay.MeasureFloor(ctx, floorLong); err == nil {
+	if f, err := replay.MeasureFloor(ctx, r.within.floor); err == nil {
 		r.doc.Floor = &result.Floor{P50: f.P50Us, P99: f.P99Us}
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -139,7 +153,7 @@ func (r *run) prepare(ctx context.Context) error {
 func (r *run) env(spec workload.Spec, book *audit.Book, meter *load.Meter) *load.Env {
 	return &load.Env{
 		Spec: spec, Bootstrap: r.Bootstrap, Client: append(r.Client, kgo.WithLogger(nil)), Partitions: r.partitions,
-		Book: book, Meter: meter, Patience: endPatience,
+		Book: book, Meter: meter, Patience: r.within.end,
 	}
 }
 
@@ -280,12 +294,17 @@ func (r *run) measure(ctx context.Context, begin time.Duration, before facts.Usa
 	if r.Spec.Kind != workload.Idle {
 		before = costs.server
 	}
-	second := &seconds{run: r, log: hlog, at: start, wall: r.doc.When, usage: costs.server}
+	second := &seconds{run: r, log: hlog, at: start, wall: r.doc.When, usage: costs.server, open: true}
 	until := start + r.Spec.Duration
 	err := r.wait(ctx, "measure", start, until, ended, func() error {
 		r.sum.Add(r.latest)
 		return second.add(ctx, r.latest, pace.Now(), pace.Now() >= until)
 	})
+	if err == nil && second.open {
+		// The end came while the last look was being taken down.
+		r.sum.Add(r.take())
+		err = second.add(ctx, r.latest, pace.Now(), true)
+	}
 	if err != nil {
 		return err
 	}

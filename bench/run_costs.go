@@ -157,11 +157,11 @@ func known(n int64) *int64 {
 	return &n
 }
 
-// waitOpen waits until all connections of an idle load are there.
+// waitOpen waits until all connections of an idle load are there, or have failed.
 func (r *run) waitOpen(ctx context.Context, begin time.Duration, ended chan error) (at time.Duration, err error) {
 	want := int64(r.Spec.Connections)
 	deadline := begin + openPatience
-	for at = begin; r.meter.Open.Load() < want; {
+	for at = begin; r.meter.Open.Load()+r.meter.Lost.Load()+sum(r.doc.Errors) < want; {
 		if err := r.wait(ctx, "open", begin, min(at+lookEvery/10, deadline), ended, nil); err != nil {
 			return 0, err
 		}

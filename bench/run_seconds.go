@@ -24,6 +24,7 @@ type seconds struct {
 	wall  time.Time
 	usage facts.Usage
 	peak  int64
+	open  bool // there is time that is in no point yet
 }
 
 // add takes what came since the last look; last closes the second whatever its
@@ -31,7 +32,7 @@ type seconds struct {
 func (s *seconds) add(ctx context.Context, i *load.Interval, now time.Duration, last bool) error {
 	s.now.Add(i)
 	took := now - s.at
-	if took < time.Second-lookEvery/2 && !last {
+	if s.open = took < time.Second-lookEvery/2 && !last; s.open {
 		return nil
 	}
 	s.from += took

@@ -152,7 +152,7 @@ func (r *run) fill(ctx context.Context) error {
 	}
 	s := r.Spec
 	s.Kind, s.Rate, s.Acks, s.Idempotent = workload.Produce, workload.Rate{}, 1, false
-	s.Connections = min(fillConnections, max(len(r.partitions), 1))
+	s.Connections = max(min(fillConnections, len(r.partitions)), r.leaders(), 1)
 	s.InFlight = fillInFlight
 	meter := &load.Meter{}
 	engine, err := newEngine(r.env(s, nil, meter))
@@ -171,7 +171,13 @@ func (r *run) fill(ctx context.Context) error {
 	for written < s.FillBytes {
 		select {
 		case err := <-ended:
-			return fmt.Errorf("fill the topic: %w", errors.Join(err, errEnded))
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case err == nil:
+				err = errEnded
+			}
+			return fmt.Errorf("fill the topic: %w", err)
 		case <-time.After(fillLook):
 		}
 		if ctx.Err() != nil {
@@ -198,6 +204,15 @@ func (r *run) fill(ctx context.Context) error {
 		}
 	}
 	return r.findBounds(ctx, names)
+}
+
+// leaders is how many brokers lead partitions of the load.
+func (r *run) leaders() int {
+	seen := map[string]bool{}
+	for i := range r.partitions {
+		seen[r.partitions[i].Leader] = true
+	}
+	return len(seen)
 }
 
 const (

@@ -289,6 +289,7 @@ func (s *Server) fill() error {
 	s.OpenFiles = int(s.Int("ringmain.open.files"))
 	s.MetricsMaxSeries = int(s.Int("ringmain.metrics.max.series"))
 	s.SyncBytes = s.Long("ringmain.sync.bytes")
+	s.JournalBytes = s.Long("ringmain.journal.bytes")
 	s.SyncMs = s.Long("ringmain.sync.ms")
 	s.ConnInFlightBytes = s.Long("ringmain.connection.inflight.bytes")
 	s.TotalInFlightBytes = s.Long("ringmain.inflight.bytes")

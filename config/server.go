@@ -61,6 +61,7 @@ type Server struct {
 	OpenFiles          int      // 0: the process's limit
 	MetricsMaxSeries   int
 	SyncBytes          int64
+	JournalBytes       int64
 	SyncMs             int64
 	ConnInFlightBytes  int64
 	TotalInFlightBytes int64

@@ -18,6 +18,8 @@ var ownDefs = []Def{
 		Status: Honoured, Doc: "Bytes of unsynced log after which a partition is synced in the background, whatever acks asked for."},
 	{Name: "ringmain.sync.ms", Type: Long, Default: "5000", Check: between(1, 86400000),
 		Status: Honoured, Doc: "Age in milliseconds of unsynced records after which a partition is synced in the background, whatever acks asked for."},
+	{Name: "ringmain.journal.bytes", Type: Long, Default: "268435456", Check: between(0, 1<<40),
+		Status: Honoured, Doc: "Size of each appender's journal in a log directory, which makes appends to many partitions durable with one sync; made when first needed, where four times as much is free. 0: none, every partition is synced by itself."},
 	{Name: "ringmain.connection.inflight.bytes", Type: Long, Default: "16777216", Check: between(65536, 1<<40),
 		Status: Honoured, Doc: "Bytes of requests and answers one connection may have in flight before its reading pauses."},
 	{Name: "ringmain.inflight.bytes", Type: Long, Default: "536870912", Check: between(1048576, 1<<44),

@@ -117,8 +117,9 @@ func (n *Node) startShards() error {
 	if count == 0 {
 		count = max(1, processors()/2)
 	}
-	cfg := partition.Config{SyncBytes: n.cfg.SyncBytes, SyncAge: time.Duration(n.cfg.SyncMs) * time.Millisecond, Pressed: n.files.Pressed, Observe: observer{n.metrics}}
-	for range count {
+	cfg := partition.Config{SyncBytes: n.cfg.SyncBytes, JournalBytes: n.cfg.JournalBytes, SyncAge: time.Duration(n.cfg.SyncMs) * time.Millisecond, Pressed: n.files.Pressed, Observe: observer{n.metrics}}
+	for i := range count {
+		cfg.Number = i
 		write, err := factory()
 		if err != nil {
 			return err

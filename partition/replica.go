@@ -72,7 +72,7 @@ type Replica struct {
 	stagedBytes int64
 	unflushed   int64           // records appended since the last sync began (flush.messages)
 	syncing     bool            // a sync of this log is under way
-	files       []*segment.File // of that sync
+	files       []segment.Dirty // of that sync
 	watched     bool            // listed in shard.unsynced
 	durable     []*Append       // acks=all appends that wait for a sync, by offset
 	waiters     []*Waiter

@@ -11,6 +11,10 @@ import (
 
 // Config of a shard.
 type Config struct {
+	Number int // of the shard, from 0: part of its journals' names
+	// JournalBytes is how large a journal is that makes many logs durable at once; 0:
+	// there is none.
+	JournalBytes int64
 	// SyncBytes: a log with that many unsynced bytes is synced in the background.
 	SyncBytes int64
 	// SyncAge: so is one whose oldest unsynced byte is that old.

@@ -10,10 +10,12 @@ import (
 
 // syncJob is one log to be made durable up to an offset.
 type syncJob struct {
-	replica *Replica
-	files   []*segment.File
-	upTo    int64
-	err     error
+	replica   *Replica
+	files     []segment.Dirty
+	upTo      int64
+	waiting   bool // appends wait for it: it is to be quick, not only done
+	journaled bool
+	err       error
 }
 
 // end reports the result to the log, a deleted one too, whose files are held
@@ -23,16 +25,18 @@ func (j *syncJob) end() {
 	if errors.Is(j.replica.log.Err(), segment.ErrClosed) {
 		j.err = nil
 	}
-	j.replica.log.EndSync(j.upTo, j.err)
+	j.replica.log.EndSync(j.upTo, j.journaled, j.err)
 }
 
 // syncer makes logs durable for one shard. It is a goroutine of its own, so
 // that an append never waits behind an fdatasync. It takes every job that is
-// waiting (the group), syncs each dirty file once, and posts one command with
-// the results. Owner of its LogIO (the sync ring).
+// waiting (the group), syncs each dirty file once or commits its bytes to the
+// journal, and posts one command with the results. Owner of its LogIO (the sync
+// ring) and of the journals.
 type syncer struct {
-	shard *Shard
-	io    segment.LogIO
+	shard    *Shard
+	io       segment.LogIO
+	journals *segment.Journals
 
 	mu      sync.Mutex
 	waiting []syncJob
@@ -45,6 +49,10 @@ type syncer struct {
 
 func newSyncer(s *Shard, io segment.LogIO) *syncer {
 	y := &syncer{shard: s, io: io, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	y.journals = segment.NewJournals(segment.JournalConfig{
+		Bytes: s.cfg.JournalBytes, Shard: s.cfg.Number,
+		Failed: func(l *segment.Log, err error) { _ = s.Post(&behindFailed{l, err}) },
+	}, s.log)
 	go y.loop()
 	return y
 }
@@ -86,7 +94,8 @@ func (y *syncer) recycle(jobs []syncJob) {
 func (y *syncer) loop() {
 	defer close(y.done)
 	defer y.io.Close()
-	var files []*segment.File
+	defer y.journals.Close()
+	var g group
 	for range y.wake {
 		for {
 			y.mu.Lock()
@@ -100,28 +109,74 @@ func (y *syncer) loop() {
 				}
 				break
 			}
-			files = files[:0]
-			for _, j := range jobs {
-				files = append(files, j.files...)
-			}
 			start := time.Now()
-			errs := y.io.Sync(files)
-			took := time.Since(start)
-			n := 0
-			for i := range jobs {
-				for range jobs[i].files {
-					if errs != nil && errs[n] != nil && jobs[i].err == nil {
-						jobs[i].err = errs[n]
-					}
-					n++
-				}
-			}
-			clear(files)
-			y.shard.cfg.Observe.Synced(n, took)
+			n := g.sync(y, jobs)
+			y.shard.cfg.Observe.Synced(n, time.Since(start))
 			if y.shard.Post(&synced{jobs}) != nil {
 				y.lost = append(y.lost, jobs...)
 			}
 		}
+	}
+}
+
+// group is the syncer's room for the jobs that it does at once.
+type group struct {
+	urgent []segment.Dirty // of jobs that somebody waits for
+	owners []int           // their jobs
+	files  []*segment.File // to be synced themselves
+	of     []int           // their jobs
+}
+
+// sync makes the files of jobs durable and sets the jobs' results; the number of
+// files.
+func (g *group) sync(y *syncer, jobs []syncJob) (n int) {
+	g.urgent, g.owners, g.files, g.of = g.urgent[:0], g.owners[:0], g.files[:0], g.of[:0]
+	for i := range jobs {
+		n += len(jobs[i].files)
+		for _, d := range jobs[i].files {
+			if jobs[i].waiting {
+				g.urgent, g.owners = append(g.urgent, d), append(g.owners, i)
+			} else {
+				g.files, g.of = append(g.files, d.File), append(g.of, i)
+			}
+		}
+	}
+	done := y.journals.Commit(g.urgent)
+	for k := range g.urgent {
+		if done != nil && done[k] {
+			jobs[g.owners[k]].journaled = true
+			continue
+		}
+		g.files, g.of = append(g.files, g.urgent[k].File), append(g.of, g.owners[k])
+	}
+	if len(g.files) > 0 {
+		for k, err := range y.io.Sync(g.files) {
+			if j := &jobs[g.of[k]]; err != nil && j.err == nil {
+				j.err = err
+			}
+		}
+	}
+	clear(g.urgent)
+	clear(g.files)
+	return n
+}
+
+// behindFailed is a file whose bytes are in the journal and that could not be synced
+// later.
+type behindFailed struct {
+	log *segment.Log
+	err error
+}
+
+func (c *behindFailed) run(s *Shard) {
+	for r := range s.replicas {
+		if r.log != c.log || r.deleted.Load() {
+			continue
+		}
+		s.cfg.Observe.SyncFailed()
+		s.log.Error("sync behind the journal failed; the log is offline", "partition", r.TP.String(), "error", c.err)
+		r.log.Fail(c.err)
+		r.failed(s, segment.ErrStorage)
 	}
 }
 
@@ -209,7 +264,7 @@ func (s *Shard) beginSync(r *Replica) {
 	r.noteUnsynced()
 	r.unflushed = 0
 	r.syncing = true
-	s.syncs = append(s.syncs, syncJob{replica: r, files: r.files, upTo: upTo})
+	s.syncs = append(s.syncs, syncJob{replica: r, files: r.files, upTo: upTo, waiting: len(r.durable) > 0})
 }
 
 // relieve syncs everything when the process has too many files open: a file with

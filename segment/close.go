@@ -31,9 +31,9 @@ func (l *Log) settleOnDisk() error {
 	if len(l.inflight) > 0 {
 		return fmt.Errorf("close %s: a sync is in flight, whose result nobody would hear", l.tp)
 	}
-	if files, upTo := l.BeginSync(nil); len(files) > 0 {
-		errs := syncInTurn(files)
-		l.EndSync(upTo, errors.Join(errs...))
+	if dirty, upTo := l.BeginSync(nil); len(dirty) > 0 {
+		errs := syncInTurn(filesOf(nil, dirty))
+		l.EndSync(upTo, false, errors.Join(errs...))
 	} else if len(l.dirty) > 0 {
 		return fmt.Errorf("close %s: segments with unsynced bytes cannot be opened", l.tp)
 	}

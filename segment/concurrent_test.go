@@ -237,7 +237,7 @@ func TestManyPartitions(t *testing.T) {
 	}
 	for from := 0; from < partitions; from += 50 {
 		round := logs[from : from+50]
-		var files []*File
+		var files []Dirty
 		var upTo []int64
 		var owner []*Log
 		for _, l := range round {
@@ -253,11 +253,11 @@ func TestManyPartitions(t *testing.T) {
 			files, o = l.BeginSync(files)
 			upTo, owner = append(upTo, o), append(owner, l)
 		}
-		if errs := io.Sync(files); errs != nil {
+		if errs := io.Sync(filesOf(nil, files)); errs != nil {
 			t.Fatal(errs)
 		}
 		for i, l := range owner {
-			l.EndSync(upTo[i], nil)
+			l.EndSync(upTo[i], false, nil)
 		}
 		if n := d.budget.Open(); n > budget {
 			t.Fatalf("%d files are open, the budget is %d", n, budget)

@@ -330,7 +330,7 @@ func TestFailedSyncIsFinal(t *testing.T) {
 			appendAll(t, io, l, 0, batchOf(t0, 1, 10))
 			fault.Inject(vfs.Rule{Op: vfs.OpSync, Times: 1, Err: syscall.EIO})
 			files, upTo := l.BeginSync(nil)
-			l.EndSync(upTo, errors.Join(io.Sync(files)...))
+			l.EndSync(upTo, false, errors.Join(io.Sync(filesOf(nil, files))...))
 			if l.SyncedOffset() != 1 || !errors.Is(l.Err(), ErrStorage) || !errors.Is(l.Err(), syscall.EIO) {
 				t.Fatalf("synced %d, %v", l.SyncedOffset(), l.Err())
 			}

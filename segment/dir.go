@@ -123,6 +123,9 @@ func (d *Dir) open(id Ident) error {
 			}
 		}
 	}
+	if err := d.replayJournals(!d.clean); err != nil {
+		return err
+	}
 	d.reaper = newReaper(d)
 	es, err := d.fs.ReadDir(d.path)
 	if err != nil {

@@ -1,38 +1,56 @@
 package segment
 
+import "slices"
+
 // BeginSync hands out the files that hold unsynced bytes, each with a
 // reference, appended to dst; once they are synced everything below upTo is
-// on disk. The caller syncs them (LogIO.Sync) and calls EndSync; until then a
-// further BeginSync hands out nothing. With nothing to do dst comes back as it
-// was, and EndSync must not be called. Owner.
-func (l *Log) BeginSync(dst []*File) (files []*File, upTo int64) {
+// on disk. The caller syncs them (LogIO.Sync) or commits their bytes to a journal
+// (Journals.Commit) and calls EndSync; until then a further BeginSync hands out
+// nothing. With nothing to do dst comes back as it was, and EndSync must not be
+// called. Owner.
+func (l *Log) BeginSync(dst []Dirty) (files []Dirty, upTo int64) {
 	if len(l.inflight) > 0 || len(l.dirty) == 0 || l.Err() != nil {
 		return dst, l.synced.Load()
 	}
+	if s := l.behind; s != nil && s != l.active() {
+		// It was rolled away from while its bytes were in a journal only. The recovery
+		// point passes it now, so it is synced itself.
+		if !s.file.gone.Load() && !slices.Contains(l.dirty, s) {
+			l.dirty = append(l.dirty, s)
+		}
+		l.behind = nil
+	}
 	from := len(dst)
 	for _, seg := range l.dirty {
+		direct := seg != l.active()
 		if !seg.pinned { // from before a restart
+			direct = true
 			if err := seg.file.acquire(); err != nil {
 				l.log.Warn("cannot open a segment to sync it; it is tried again", "file", seg.file.Path(), "error", err)
 				return dst[:from], l.synced.Load()
 			}
 			seg.pinned = true
 		}
-		dst = append(dst, seg.file)
+		dst = append(dst, Dirty{File: seg.file, From: seg.handedOut, To: seg.size, direct: direct, log: l})
 	}
 	for _, seg := range l.dirty { // a write from now on takes its own reference
 		seg.pinned = false
+		seg.handedOut = seg.size
 	}
 	l.inflight, l.dirty = l.dirty, l.inflight[:0]
 	l.inflightBytes, l.unsynced = l.unsynced, 0
-	l.inflightPoint = l.pointNow()
+	l.inflightPoint, l.inflightActive = l.pointNow(), l.active()
+	for i := from; i < len(dst); i++ {
+		dst[i].point = l.inflightPoint
+	}
 	return dst, l.inflightPoint.offset
 }
 
 // EndSync takes the result for the files of the last BeginSync: with nil
 // everything below upTo is durable, an error is final and takes the log
-// offline. Owner.
-func (l *Log) EndSync(upTo int64, err error) {
+// offline. journaled: some of it is durable in a journal, whose owner raises the
+// recovery point once the file is synced too. Owner.
+func (l *Log) EndSync(upTo int64, journaled bool, err error) {
 	if len(l.inflight) == 0 {
 		return // nothing was handed out, so nothing has become durable
 	}
@@ -46,7 +64,12 @@ func (l *Log) EndSync(upTo int64, err error) {
 		l.fail(err)
 		return
 	}
-	l.raisePoint(l.inflightPoint)
+	if journaled {
+		l.behind = l.inflightActive
+	} else {
+		l.raisePoint(l.inflightPoint)
+	}
+	l.synced.Store(max(l.synced.Load(), upTo))
 }
 
 // pointNow is the recovery point if everything published were synced.
@@ -59,13 +82,14 @@ func (l *Log) pointNow() point {
 	return p
 }
 
+// raisePoint says that everything below p is on disk in its own files. Any
+// goroutine: what is behind a journal is synced beside the owner.
 func (l *Log) raisePoint(p point) {
 	l.mu.Lock()
 	if p.offset >= l.point.offset {
 		l.point = p
 	}
 	l.mu.Unlock()
-	l.synced.Store(max(l.synced.Load(), p.offset))
 }
 
 // UnsyncedBytes is what a sync begun now would cover, in bytes. Owner.

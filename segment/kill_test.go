@@ -69,10 +69,10 @@ func writeForEver(path string, io LogIO) error {
 		}
 		if rng.IntN(3) == 0 {
 			files, upTo := l.BeginSync(nil)
-			if errs := io.Sync(files); errs != nil {
+			if errs := io.Sync(filesOf(nil, files)); errs != nil {
 				return errs[0]
 			}
-			l.EndSync(upTo, nil)
+			l.EndSync(upTo, false, nil)
 			fmt.Println(l.SyncedOffset())
 		}
 		if i%20 == 19 {

@@ -36,13 +36,15 @@ type Log struct {
 	snapshots []int64 // offsets of the snapshot files, ascending
 	sinceSnap int64   // bytes appended since the newest
 
-	dirty         []*segment // have bytes that no sync covers
-	inflight      []*segment // are being synced
-	inflightPoint point      // what that sync makes the recovery point
-	inflightBytes int64
-	unsynced      int64 // bytes
-	unsyncedSince int64 // ms, of the oldest of them
-	lastNowMs     int64
+	dirty          []*segment // have bytes that no sync covers
+	inflight       []*segment // are being synced
+	inflightActive *segment   // of them, the one that was the last
+	behind         *segment   // has bytes that are in a journal, and perhaps not in its file's sync yet
+	inflightPoint  point      // what that sync makes the recovery point
+	inflightBytes  int64
+	unsynced       int64 // bytes
+	unsyncedSince  int64 // ms, of the oldest of them
+	lastNowMs      int64
 
 	failed   atomic.Pointer[error] // set once; any
 	closed   atomic.Bool
@@ -127,6 +129,10 @@ func (l *Log) fail(cause error) error {
 	}
 	return l.Err()
 }
+
+// Fail takes the log offline: a sync of one of its files failed that nobody waited
+// for. Owner.
+func (l *Log) Fail(cause error) { _ = l.fail(cause) }
 
 // SetConfig changes the configuration. Owner.
 func (l *Log) SetConfig(c Config) { l.cfg = c.withFloor() }

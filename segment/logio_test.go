@@ -43,15 +43,15 @@ func TestLargeRounds(t *testing.T) {
 			if errs := Flush(io, logs); errs != nil {
 				t.Fatal(errs)
 			}
-			var fs []*File
+			var fs []Dirty
 			for _, l := range logs {
 				fs, _ = l.BeginSync(fs)
 			}
-			if errs := io.Sync(fs); errs != nil || len(fs) != files {
+			if errs := io.Sync(filesOf(nil, fs)); errs != nil || len(fs) != files {
 				t.Fatal(len(fs), errs)
 			}
 			for i, l := range logs {
-				l.EndSync(l.EndOffset(), nil)
+				l.EndSync(l.EndOffset(), false, nil)
 				got, err := os.ReadFile(l.Path() + "/" + offsetName(0, logSuffix))
 				if err != nil || !bytes.Equal(got, want[i]) {
 					t.Fatalf("file %d: %d bytes, want %d, %v", i, len(got), len(want[i]), err)
@@ -82,7 +82,7 @@ func BenchmarkGroupSync(b *testing.B) {
 					logs = append(logs, l)
 				}
 				batch := batchOf(t0, 1, 16<<10)
-				var fs []*File
+				var fs []Dirty
 				for b.Loop() {
 					for _, l := range logs {
 						l.Stage(batch, 0, t0, t0)
@@ -94,11 +94,11 @@ func BenchmarkGroupSync(b *testing.B) {
 					for _, l := range logs {
 						fs, _ = l.BeginSync(fs)
 					}
-					if errs := io.Sync(fs); errs != nil {
+					if errs := io.Sync(filesOf(nil, fs)); errs != nil {
 						b.Fatal(errs)
 					}
 					for _, l := range logs {
-						l.EndSync(l.EndOffset(), nil)
+						l.EndSync(l.EndOffset(), false, nil)
 					}
 				}
 			})

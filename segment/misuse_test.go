@@ -39,9 +39,9 @@ func TestEndSyncWithoutASyncRaisesNothing(t *testing.T) {
 	_, l := openOne(t, vfs.NewMem())
 	appendOne(t, l)
 	_, upTo := l.BeginSync(nil)
-	l.EndSync(upTo, errors.New("input/output error"))
+	l.EndSync(upTo, false, errors.New("input/output error"))
 	_, upTo = l.BeginSync(nil) // failed: hands out nothing
-	l.EndSync(upTo, nil)
+	l.EndSync(upTo, false, nil)
 	if got := l.SyncedOffset(); got != 0 {
 		t.Fatalf("synced offset %d after a failed sync and a result for none, want 0", got)
 	}

@@ -166,7 +166,7 @@ func (l *Log) roll() {
 	l.w, l.wPos = s, 0
 	l.seal(old)
 	l.storeSnapshot(end, l.takeSnapshot(end, end, 0))
-	if len(l.dirty) == 0 && len(l.inflight) == 0 {
+	if len(l.dirty) == 0 && len(l.inflight) == 0 && l.behind == nil {
 		l.raisePoint(l.pointNow())
 	}
 }

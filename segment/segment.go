@@ -33,6 +33,7 @@ type segment struct {
 	jitterMs  int64
 	allocated int64 // preallocated up to here
 	pinned    bool  // file holds a reference because of unsynced bytes
+	handedOut int64 // bytes that were given to a sync
 	onDisk    bool  // the .log file exists
 }
 

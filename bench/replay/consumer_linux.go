@@ -34,7 +34,8 @@ type consumer struct {
 	// so far should have been read. 0: closed loop.
 	perRecord time.Duration
 	begun     time.Duration
-	got       int64 // records
+	got       int64         // records
+	again     time.Duration // when to ask after an error; 0: there was none
 }
 
 // source is a partition that a consumer reads.
@@ -95,14 +96,19 @@ func (c *consumer) begin(at time.Duration, perSecond float64) error {
 }
 
 func (c *consumer) due(now time.Duration) (time.Duration, error) {
-	if c.perRecord == 0 || c.stopped || c.under {
+	if c.perRecord == 0 && c.again == 0 || c.stopped || c.under {
 		return never, nil
 	}
-	at := c.begun + time.Duration(c.got)*c.perRecord
+	at, intended := c.again, now
+	if c.perRecord > 0 {
+		intended = c.begun + time.Duration(c.got)*c.perRecord
+		at = max(at, intended)
+	}
 	if at > now {
 		return at, nil
 	}
-	return never, c.send(at)
+	c.again = 0
+	return never, c.send(intended)
 }
 
 func (c *consumer) send(intended time.Duration) error {
@@ -130,8 +136,9 @@ func (c *consumer) answered(_ *link, answer []byte) error {
 	var records, bytes int64
 	refused := false
 	code, err := readFetch(answer, c.version, func(i int, f fetched) error {
-		if i >= len(sources) {
-			return fmt.Errorf("an answer to a fetch of %d partitions has more", len(sources))
+		s := find(sources, i, f)
+		if s == nil {
+			return fmt.Errorf("an answer to a fetch has partition %d of topic %q, which was not asked for", f.partition, f.topic)
 		}
 		if f.code != 0 {
 			refused = true
@@ -139,7 +146,7 @@ func (c *consumer) answered(_ *link, answer []byte) error {
 			return nil
 		}
 		bytes += int64(len(f.records))
-		n, err := c.take(sources[i], f.records, now)
+		n, err := c.take(s, f.records, now)
 		records += n
 		return err
 	})
@@ -154,15 +161,32 @@ func (c *consumer) answered(_ *link, answer []byte) error {
 	if records > 0 {
 		c.lp.worker.Done(load.Fetch, records, bytes, c.intended, c.sent, now)
 	}
-	switch {
-	case c.stopped || c.perRecord > 0:
-		return nil
-	case refused:
+	if refused {
 		// Asked again at once it would be refused again, as fast as that goes.
-		c.begun, c.perRecord, c.got = now+refusedPause, time.Nanosecond, 0
+		c.again = now + refusedPause
+	}
+	if c.stopped || c.perRecord > 0 || refused {
 		return nil
 	}
 	return c.send(pace.Now())
+}
+
+// find is the source that part i of an answer is of. Brokers answer in the order of
+// the request, but for those partitions that they refuse.
+func find(sources []*source, i int, f fetched) *source {
+	if i < len(sources) && sources[i].is(f) {
+		return sources[i]
+	}
+	for _, s := range sources {
+		if s.is(f) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *source) is(f fetched) bool {
+	return s.partition.Index == f.partition && s.partition.Topic == string(f.topic)
 }
 
 // refusedPause is how long a consumer waits after an error.

@@ -19,6 +19,8 @@ func check(env *load.Env) error {
 		return fmt.Errorf("record_size %v: the mark that kind %s puts into each record takes %d bytes", s.Record, s.Kind, audit.StampBytes)
 	case s.Kind == workload.Fetch && s.InFlight != 1:
 		return fmt.Errorf("in_flight %d: a fetch goes on where the one before ended, so engine replay has 1 on each connection; use more consumers", s.InFlight)
+	case s.Kind == workload.Storm && s.Rate.Bytes > 0:
+		return fmt.Errorf("rate %v: connections carry no records; give kind %s a number of connections a second", s.Rate, s.Kind)
 	case s.Kind == workload.EndToEnd && env.Book == nil:
 		return fmt.Errorf("kind %s needs an account of the records", s.Kind)
 	}

@@ -222,7 +222,7 @@ func (e *engine) openVisitors(ctx context.Context) error {
 		if i < s.Connections%len(e.loops) {
 			n++
 		}
-		vs := &visitors{env: e.env, lp: lp, place: where, first: i * (n + 1), greeting: [][]byte{helloRequest()}}
+		vs := &visitors{env: e.env, lp: lp, place: where.own(), first: i * (n + 1), greeting: [][]byte{helloRequest()}}
 		if s.Kind == workload.Idle {
 			vs.stay, vs.waiting = true, n
 		} else {

@@ -76,6 +76,9 @@ func answerProduces(l net.Listener) {
 	// time, log start, record errors, message, throttle
 	answer := make([]byte, 4+4+4+2+len(floorTopic)+4+4+2+8+8+8+4+2+4)
 	binary.BigEndian.PutUint32(answer, uint32(len(answer)-4))
+	answer[8+3], answer[12+1] = 1, byte(len(floorTopic))
+	copy(answer[14:], floorTopic)
+	answer[14+len(floorTopic)+3] = 1
 	for have := 0; ; {
 		n, err := unix.Read(fd, request[have:])
 		if n <= 0 || err != nil {

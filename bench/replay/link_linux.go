@@ -71,25 +71,30 @@ type place struct {
 	local  bool // on this host, whose every 127.x.y.z may be connected from
 }
 
+// resolve finds the address that answers, by connecting to it: a name can have several,
+// not all of which are listened on.
 func resolve(ctx context.Context, address string) (place, error) {
-	host, port, err := net.SplitHostPort(address)
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return place{}, err
 	}
-	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
-	if err != nil {
-		return place{}, err
+	defer c.Close()
+	there := c.RemoteAddr().(*net.TCPAddr).AddrPort()
+	if a := there.Addr().Unmap(); a.Is4() {
+		return place{to: &unix.SockaddrInet4{Port: int(there.Port()), Addr: a.As4()}, family: unix.AF_INET, local: a.IsLoopback()}, nil
 	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return place{}, err
+	return place{to: &unix.SockaddrInet6{Port: int(there.Port()), Addr: there.Addr().As16()}, family: unix.AF_INET6}, nil
+}
+
+// own is the same place for another goroutine: connecting writes into the address.
+func (p place) own() place {
+	switch to := p.to.(type) {
+	case *unix.SockaddrInet4:
+		p.to = &unix.SockaddrInet4{Port: to.Port, Addr: to.Addr}
+	case *unix.SockaddrInet6:
+		p.to = &unix.SockaddrInet6{Port: to.Port, Addr: to.Addr, ZoneId: to.ZoneId}
 	}
-	for _, a := range addrs {
-		if a = a.Unmap(); a.Is4() {
-			return place{to: &unix.SockaddrInet4{Port: number, Addr: a.As4()}, family: unix.AF_INET, local: a.IsLoopback()}, nil
-		}
-	}
-	return place{to: &unix.SockaddrInet6{Port: number, Addr: addrs[0].As16()}, family: unix.AF_INET6}, nil
+	return p
 }
 
 // portsPerAddress is how many connections leave from one local address. The system
@@ -128,7 +133,7 @@ func (l *link) send(lp *loop, head, body []byte) error {
 		return nil
 	}
 	n, err := lp.write(l.fd, head, body)
-	if err != nil && err != unix.EAGAIN {
+	if err != nil && err != unix.EAGAIN && err != unix.EINTR {
 		return &net.OpError{Op: "write", Net: "tcp", Err: err}
 	}
 	if n = max(n, 0); n < len(head) {
@@ -198,7 +203,11 @@ func (l *link) receive() error {
 			break
 		}
 		answer := l.in[from+4 : from+4+size]
-		if id := int32(binary.BigEndian.Uint32(answer)); id != l.wanted {
+		id := int32(binary.BigEndian.Uint32(answer))
+		switch {
+		case l.wanted == l.next:
+			return fmt.Errorf("answer %d came where none was due", id)
+		case id != l.wanted:
 			return fmt.Errorf("answer %d came where answer %d was due", id, l.wanted)
 		}
 		l.wanted++

@@ -199,8 +199,11 @@ func (lp *loop) handle(e *unix.EpollEvent) error {
 		return nil // closed by an event before this one
 	}
 	err := lp.step(l, e.Events)
-	if err == nil || l.fd < 0 {
+	if err == nil {
 		return nil
+	}
+	if l.fd < 0 {
+		return err // the role has closed it, and says why the load ends
 	}
 	lp.drop(l)
 	return l.role.lost(l, err)

@@ -37,8 +37,9 @@ func (v *versions) limit(known func(key int16) (low, high int16, ok bool)) error
 		if !ok {
 			return fmt.Errorf("a broker does not know %s requests", k.name)
 		}
-		if *k.at = min(*k.at, high); *k.at < max(low, k.oldest) {
-			return fmt.Errorf("a broker speaks versions %d to %d of %s; engine replay speaks %d to %d: use engine franz", low, high, k.name, k.oldest, *k.at)
+		newest := *k.at
+		if *k.at = min(newest, high); *k.at < max(low, k.oldest) {
+			return fmt.Errorf("a broker speaks versions %d to %d of %s; engine replay speaks %d to %d: use engine franz", low, high, k.name, k.oldest, newest)
 		}
 	}
 	return nil
@@ -85,6 +86,9 @@ func produced(answer []byte, topic string) (code int16, offset int64, err error)
 	at := 4 + 4 + 2 + len(topic) + 4 + 4
 	if len(answer) < at+10 {
 		return 0, 0, fmt.Errorf("an answer to a produce request has %d bytes only", len(answer))
+	}
+	if one := answer[4:]; binary.BigEndian.Uint32(one) != 1 || string(one[6:6+len(topic)]) != topic || binary.BigEndian.Uint32(answer[at-8:]) != 1 {
+		return 0, 0, fmt.Errorf("an answer to a produce request is not about one partition of topic %q", topic)
 	}
 	return int16(binary.BigEndian.Uint16(answer[at:])), int64(binary.BigEndian.Uint64(answer[at+2:])), nil
 }
@@ -137,14 +141,15 @@ func (f *fetchRequest) setCorrelation(id int32) {
 
 // fetched is one partition in an answer to a fetch.
 type fetched struct {
-	code    int16
-	end     int64 // high watermark
-	records []byte
+	topic     []byte
+	partition int32
+	code      int16
+	end       int64 // high watermark
+	records   []byte
 }
 
-// readFetch reads an answer whose partitions come in the order of the request's, as
-// brokers send them outside of sessions, and calls each for them. The code of the
-// whole answer is 0 or an error of the request.
+// readFetch reads an answer and calls each for its partitions, i counting them. The
+// code of the whole answer is 0 or an error of the request.
 func readFetch(answer []byte, version int16, each func(i int, f fetched) error) (code int16, err error) {
 	a := answerReader{b: answer}
 	a.skip(4 + 4) // correlation, throttle
@@ -154,10 +159,9 @@ func readFetch(answer []byte, version int16, each func(i int, f fetched) error) 
 	}
 	i := 0
 	for topics := a.int32(); topics > 0 && !a.short; topics-- {
-		a.skip(int(a.int16()))
+		topic := a.skip(int(a.int16()))
 		for partitions := a.int32(); partitions > 0 && !a.short; partitions-- {
-			a.skip(4)
-			f := fetched{code: a.int16(), end: a.int64()}
+			f := fetched{topic: topic, partition: a.int32(), code: a.int16(), end: a.int64()}
 			a.skip(8) // last stable offset
 			if version >= 5 {
 				a.skip(8) // log start offset
@@ -230,6 +234,7 @@ func helloRequest() []byte { return encode(kmsg.NewPtrApiVersionsRequest(), 0) }
 // metadataRequest asks who leads the topics of the load.
 func metadataRequest(partitions []load.Partition, version int16) []byte {
 	r := kmsg.NewPtrMetadataRequest()
+	r.Topics = []kmsg.MetadataRequestTopic{} // nil would be all
 	var names []string
 	for i := range partitions {
 		if name := partitions[i].Topic; !slices.Contains(names, name) {

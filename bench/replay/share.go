@@ -22,17 +22,34 @@ func share(partitions []load.Partition, connections int) ([][]*load.Partition, e
 	if connections < len(leaders) {
 		return nil, fmt.Errorf("%d connections cannot reach the %d brokers that lead the partitions: use at least as many connections", connections, len(leaders))
 	}
+	// The next connection goes where each has most partitions so far. So no partition
+	// has two while another shares its own, also where leaders have unequal numbers, and
+	// the first connections, as many as there are partitions, have them all.
+	reach := make([]int, connections) // leader of each connection
+	ranks := make([]int, len(leaders))
+	for i := range reach {
+		most := 0
+		for l := range leaders {
+			if len(led[leaders[l]])*(ranks[most]+1) > len(led[leaders[most]])*(ranks[l]+1) {
+				most = l
+			}
+		}
+		if i < len(leaders) {
+			most = i // nobody is left out
+		}
+		reach[i] = most
+		ranks[most]++
+	}
 	shares := make([][]*load.Partition, connections)
-	for i := range shares {
-		leader := i % len(leaders)
-		its := led[leaders[leader]]
-		rank := i / len(leaders)                                          // of the connection, among those to this leader
-		ranks := (connections - leader + len(leaders) - 1) / len(leaders) // how many there are
-		if ranks >= len(its) {
+	taken := make([]int, len(leaders)) // of each leader's connections
+	for i, l := range reach {
+		its, rank := led[leaders[l]], taken[l]
+		taken[l]++
+		if ranks[l] >= len(its) {
 			shares[i] = its[rank%len(its) : rank%len(its)+1]
 			continue
 		}
-		for k := rank; k < len(its); k += ranks {
+		for k := rank; k < len(its); k += ranks[l] {
 			shares[i] = append(shares[i], its[k])
 		}
 	}

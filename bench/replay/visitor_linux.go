@@ -29,7 +29,7 @@ type visitors struct {
 	first    int        // number of the first of them in the load
 	dues     *pace.Schedule
 	stopped  bool
-	err      error // ends the load
+	err      error // of who could not come, found where another one is not at fault
 }
 
 // visitor is one connection, at one of its visits.
@@ -139,7 +139,8 @@ func (v *visitor) answered(l *link, _ []byte) error {
 		v.opening--
 		v.env.Meter.Open.Add(1)
 		l.quiet = true // ten thousand of them are to cost little
-		return v.more()
+		v.err = v.more()
+		return nil
 	}
 	v.lp.drop(l)
 	return v.leave()

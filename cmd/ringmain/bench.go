@@ -80,6 +80,7 @@ func newBenchCmd(with instrument) *cobra.Command {
 		newBenchCompareCmd(),
 		newBenchReportCmd(),
 		newBenchABCmd(with),
+		newBenchTableCmd(with),
 	)
 	cmd.SetUsageFunc(groupedUsage(cmd, []flagGroup{
 		{"Load", append(slices.Clone(loadGroup), "topic-config", "existing", "keep")},
@@ -98,7 +99,7 @@ func newBenchCmd(with instrument) *cobra.Command {
 // check is for what is wrong before anything is sent.
 func (f *benchFlags) check(cmd *cobra.Command, s workload.Spec) error {
 	switch {
-	case s.Topic != "" && !f.existing:
+	case s.Topic != "" && s.Kind.Produces() && !f.existing:
 		return usagef("topic %q may be somebody's; say with --existing that records may be written to it, or leave --topic out to have one made", s.Topic)
 	case s.Topic == "" && f.existing:
 		return usagef("--existing needs --topic NAME: without a topic one is made")

@@ -21,6 +21,7 @@ import (
 // contender is one side of bench ab: a broker that runs, or a build to start.
 type contender struct {
 	letter    string
+	called    string // instead of its address or build; "": that
 	address   string
 	pids      []int
 	metrics   string
@@ -77,6 +78,9 @@ func (c *contender) check() error {
 
 // name tells the sides apart, and says what each is.
 func (c *contender) name() string {
+	if c.called != "" {
+		return c.called
+	}
 	if c.binary == "" {
 		return c.letter + ": " + c.address
 	}

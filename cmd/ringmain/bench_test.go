@@ -216,7 +216,7 @@ func TestBenchWrongUsage(t *testing.T) {
 		{"bench --kind eat", `"eat" is not known`},
 		{"bench idle --rate fast", "--rate"},
 		{"bench idle --in-flight 0", "in_flight 0"},
-		{"bench idle --topic t", "--existing"},
+		{"bench produce-64k --topic t", "--existing"},
 		{"bench idle --existing", "--topic"},
 		{"bench idle --existing --topic t --keep", "--keep"},
 		{"bench idle --existing --topic t --topic-config a=b", "--topic-config"},

@@ -84,10 +84,17 @@ func summary(d *result.Document) []Fact {
 	for _, part := range []struct {
 		name    string
 		section *result.Section
-	}{{"produced", d.Produce}, {"fetched", d.Fetch}, {"end to end", d.EndToEnd}, {"connected", d.Connect}} {
+	}{{"produced", d.Produce}, {"fetched", d.Fetch}} {
 		if s := part.section; s != nil {
 			f.add(part.name, fmt.Sprintf("%s records, %s, %s requests", number(float64(s.Records)), size(float64(s.Bytes)), number(float64(s.Requests))))
 		}
+	}
+	// What came through is counted in records, and each visit is a connection.
+	if s := d.EndToEnd; s != nil {
+		f.add("end to end", number(float64(s.Records))+" records")
+	}
+	if s := d.Connect; s != nil {
+		f.add("connected", number(float64(s.Requests))+" connections")
 	}
 	if d.Seconds > 0 {
 		f.add("measured for", trim(d.Seconds)+" s")
@@ -99,8 +106,13 @@ func summary(d *result.Document) []Fact {
 			f.add("knee at "+k.SLO, "no rate held it")
 		}
 	}
-	if d.Idle != nil {
-		f.add("connections", number(float64(d.Idle.Connections)))
+	if i := d.Idle; i != nil {
+		f.add("connections", number(float64(i.Connections)))
+		f.add("opened within", trim(i.OpenSeconds)+" s")
+		if each := i.BytesPerConnection; each != nil {
+			f.add("server memory per connection", trim(*each/1024)+" KiB")
+		}
+		f.add("lost", number(float64(i.Lost)))
 	}
 	return f
 }

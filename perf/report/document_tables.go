@@ -54,9 +54,6 @@ func checks(d *result.Document) []Fact {
 	for _, name := range slices.Sorted(maps.Keys(d.Errors)) {
 		f.add("error "+name, fmt.Sprint(d.Errors[name]))
 	}
-	if i := d.Idle; i != nil {
-		f.add("connections lost", fmt.Sprint(i.Lost))
-	}
 	if e := d.Floor; e != nil {
 		f.add("the instrument's own latency", duration(float64(e.P50))+" p50, "+duration(float64(e.P99))+" p99")
 	}

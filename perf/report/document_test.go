@@ -83,3 +83,29 @@ func TestStormHasRequestsForThroughput(t *testing.T) {
 		t.Error("requests are not drawn")
 	}
 }
+
+// Each kind of load has the figures that it has, and none that are always 0.
+func TestSummariesSayWhatTheKindHas(t *testing.T) {
+	each := 12.5 * 1024
+	for _, c := range []struct {
+		d    *result.Document
+		want map[string]string // by name
+	}{
+		{&result.Document{EndToEnd: &result.Section{Records: 1234}}, map[string]string{"end to end": "1234 records"}},
+		{&result.Document{Connect: &result.Section{Requests: 77}}, map[string]string{"connected": "77 connections"}},
+		{&result.Document{Produce: &result.Section{Records: 10, Bytes: 2000, Requests: 3}}, map[string]string{"produced": "10 records, 2 kB, 3 requests"}},
+		{&result.Document{Idle: &result.Idle{Connections: 1000, OpenSeconds: 0.25, BytesPerConnection: &each, Lost: 2}},
+			map[string]string{"connections": "1000", "opened within": "0.25 s", "server memory per connection": "12.5 KiB", "lost": "2"}},
+		{&result.Document{Idle: &result.Idle{Connections: 5}}, map[string]string{"connections": "5", "opened within": "0 s", "lost": "0"}},
+	} {
+		got := FromDocument("a", c.d).Summary
+		if len(got) != len(c.want) {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+		for _, f := range got {
+			if c.want[f.Name] != f.Value {
+				t.Errorf("%s is %q, want %q", f.Name, f.Value, c.want[f.Name])
+			}
+		}
+	}
+}

@@ -16,8 +16,29 @@ type Page struct {
 	Made  time.Time
 	Tool  string // the program that made it, with its version
 	Runs  []Run
-	// Comparison, if set, comes before the runs.
+	// Table and Comparison, if set, come before the runs.
+	Table      *Table
 	Comparison *perf.Comparison
+	// Parts come behind them, folded: runs that are not to be drawn with the others.
+	Parts []Part
+}
+
+// Table is cells in words, some of them marked.
+type Table struct {
+	Title   string
+	Summary string // in a sentence
+	Columns []string
+	Rows    [][]Cell
+	Note    string
+}
+
+// Cell is a cell of a Table; Class is "better", "worse" or nothing.
+type Cell struct{ Text, Class string }
+
+// Part is runs of a page that belong together.
+type Part struct {
+	Title string
+	Runs  []Run
 }
 
 // Run is one result.
@@ -79,37 +100,59 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"colour": func(i int) int { return i % colours },
 }).Parse(layout))
 
-// Write writes the page.
-func Write(w io.Writer, p Page) error {
-	view := struct {
-		Page
-		Charts     []chart
-		Summary    table
-		Latency    table
-		Costs      table
-		Checks     table
-		Machine    table
-		Alarms     []string
-		Notes      []string
-		MadeText   string
-		Comparison *comparison
-	}{
-		Page:     p,
-		Charts:   charts(p.Runs),
-		Summary:  beside(p.Runs, func(r Run) []Fact { return r.Summary }),
-		Latency:  beside(p.Runs, latencyFacts),
-		Costs:    beside(p.Runs, func(r Run) []Fact { return r.Costs }),
-		Checks:   beside(p.Runs, func(r Run) []Fact { return r.Checks }),
-		Machine:  beside(p.Runs, func(r Run) []Fact { return r.Machine }),
-		MadeText: p.Made.UTC().Format("2 January 2006, 15:04 UTC"),
+// runsView is runs as they are laid out.
+type runsView struct {
+	Title   string
+	Runs    []Run
+	Charts  []chart
+	Summary table
+	Latency table
+	Costs   table
+	Checks  table
+	Machine table
+	Alarms  []string
+	Notes   []string
+}
+
+func viewOf(title string, runs []Run) runsView {
+	view := runsView{
+		Title:   title,
+		Runs:    runs,
+		Charts:  charts(runs),
+		Summary: beside(runs, func(r Run) []Fact { return r.Summary }),
+		Latency: beside(runs, latencyFacts),
+		Costs:   beside(runs, func(r Run) []Fact { return r.Costs }),
+		Checks:  beside(runs, func(r Run) []Fact { return r.Checks }),
+		Machine: beside(runs, func(r Run) []Fact { return r.Machine }),
 	}
-	for _, r := range p.Runs {
+	for _, r := range runs {
 		for _, a := range r.Alarms {
 			view.Alarms = append(view.Alarms, r.Name+": "+a)
 		}
 		for _, n := range r.Notes {
 			view.Notes = append(view.Notes, r.Name+": "+n)
 		}
+	}
+	return view
+}
+
+// Write writes the page.
+func Write(w io.Writer, p Page) error {
+	view := struct {
+		runsView
+		Tool       string
+		MadeText   string
+		Table      *Table
+		Comparison *comparison
+		Parts      []runsView
+	}{
+		runsView: viewOf(p.Title, p.Runs),
+		Tool:     p.Tool,
+		MadeText: p.Made.UTC().Format("2 January 2006, 15:04 UTC"),
+		Table:    p.Table,
+	}
+	for _, part := range p.Parts {
+		view.Parts = append(view.Parts, viewOf(part.Title, part.Runs))
 	}
 	if p.Comparison != nil {
 		view.Comparison = compared(*p.Comparison)

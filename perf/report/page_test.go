@@ -69,7 +69,9 @@ func written(t *testing.T, p Page) string {
 }
 
 func full(t *testing.T) Page {
-	return Page{Title: "Bench of two", Made: time.Unix(1e9, 0), Tool: "ringmain 1", Runs: []Run{sampleRun("old", 1), sampleRun("new", 0.8)}, Comparison: sampleComparison(t)}
+	return Page{Title: "Bench of two", Made: time.Unix(1e9, 0), Tool: "ringmain 1", Runs: []Run{sampleRun("old", 1), sampleRun("new", 0.8)}, Comparison: sampleComparison(t),
+		Table: &Table{Title: "Of many", Summary: "1 of 2 rows does not hold.", Columns: []string{"ROW", "HOLDS"}, Rows: [][]Cell{{{Text: "P1"}, {"NO: 1 < 2", "worse"}}}, Note: "Medians."},
+		Parts: []Part{{Title: "P1 folded", Runs: []Run{sampleRun("folded", 2)}}}}
 }
 
 func TestPageShowsEverything(t *testing.T) {
@@ -77,6 +79,7 @@ func TestPageShowsEverything(t *testing.T) {
 	for _, text := range []string{
 		"Bench of two", "9 September 2001, 01:46 UTC", "Throughput over time", "Latency over time", "Latency by percentile", "Latency against load", "Server processors",
 		"Different: 1 of 2 judged figures", "no difference", "better", "1.150", "new against old", "AMD EPYC", "0.53 s", "bound 10 ms", "199.8 MB/s", "99.99", "kind: produce",
+		"Of many", "1 of 2 rows does not hold.", "<th>HOLDS</th>", `<td class="worse">NO: 1 &lt; 2</td>`, "Medians.", "<summary>P1 folded</summary>", "<b>folded</b>",
 	} {
 		if !strings.Contains(html, text) {
 			t.Errorf("the page lacks %q", text)
@@ -120,7 +123,8 @@ func TestNamesCanNotBreakOut(t *testing.T) {
 	r := sampleRun(evil, 1)
 	r.What, r.Alarms, r.Workload = evil, []string{evil}, evil
 	r.Costs = []Fact{{evil, evil}}
-	if html := written(t, Page{Title: evil, Runs: []Run{r, r}}); strings.Contains(html, "<script") {
+	table := &Table{Title: evil, Summary: evil, Columns: []string{evil}, Rows: [][]Cell{{{evil, evil}}}, Note: evil}
+	if html := written(t, Page{Title: evil, Runs: []Run{r, r}, Table: table, Parts: []Part{{evil, []Run{r}}}}); strings.Contains(html, "<script") {
 		t.Error("a name became a script")
 	}
 }

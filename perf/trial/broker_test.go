@@ -74,6 +74,9 @@ func TestStartWaitsUntilItServes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if r.Took() < 2*askReadyEvery || r.Took() > readyWithin {
+		t.Errorf("it took %v, and was asked three times", r.Took())
+	}
 	if r.Address() != "127.0.0.1:19092" || !strings.HasSuffix(r.Metrics(), "/metrics") || !slices.Contains(r.cmd.Args, "a=b") {
 		t.Errorf("%s, %s, %q", r.Address(), r.Metrics(), r.cmd.Args)
 	}

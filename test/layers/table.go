@@ -23,7 +23,7 @@ var layers = [][]string{
 	11: {"bench/replay", "bench/franz"},
 	12: {"bench"},
 	13: {"perf"},
-	14: {"perf/report", "perf/trial"},
+	14: {"perf/report", "perf/trial", "perf/table"},
 	15: {"cmd", "test"},
 }
 

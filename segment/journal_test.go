@@ -1,0 +1,513 @@
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"ringmain/internal/vfs"
+	"ringmain/model"
+	"ringmain/record"
+)
+
+// many are the logs of one directory with what was appended to them, and a journal
+// small enough to be filled over and over.
+type many struct {
+	t        testing.TB
+	rng      *rand.Rand
+	mem      *vfs.Mem
+	fault    *vfs.Faulty
+	d        *Dir
+	cfg      Config
+	io       LogIO
+	journals *Journals
+	logs     []*Log
+	written  [][]record.Batch // of each log, from offset 0
+	durable  []int64          // acknowledged
+
+	mu     sync.Mutex
+	failed []*Log
+	done   int // commits of files by the journal
+}
+
+const manyJournal = 2*24<<10 + 2*journalBlock
+
+func newMany(t testing.TB, seed uint64, logs int) *many {
+	m := &many{t: t, rng: rand.New(rand.NewPCG(seed, 5)), mem: vfs.NewMem(), cfg: smallConfig(), io: NewPwritevIO(), written: make([][]record.Batch, logs), durable: make([]int64, logs)}
+	m.cfg.SegmentBytes = int32(3000 + m.rng.IntN(20000))
+	m.open()
+	return m
+}
+
+func (m *many) topic(i int) (model.TopicPartition, model.TopicID) {
+	return model.TopicPartition{Topic: "orders", Partition: int32(i)}, testTopic
+}
+
+func (m *many) open() {
+	m.t.Helper()
+	m.fault = vfs.NewFaulty(m.mem)
+	m.d = openDir(m.t, m.fault, "/data")
+	m.journals = NewJournals(JournalConfig{Bytes: manyJournal, Failed: func(l *Log, _ error) {
+		m.mu.Lock()
+		m.failed = append(m.failed, l)
+		m.mu.Unlock()
+	}}, slog.New(slog.DiscardHandler))
+	m.logs = m.logs[:0]
+	for i := range m.written {
+		tp, id := m.topic(i)
+		l, _, err := m.d.OpenLog(tp, id, m.cfg)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.logs = append(m.logs, l)
+	}
+}
+
+// ready waits until the journal was made.
+func (m *many) ready() {
+	for _, d := range m.journals.dirs {
+		d.work.Wait()
+	}
+}
+
+// round appends to some logs and makes all durable as a syncer does.
+func (m *many) round(share float64) {
+	m.t.Helper()
+	var touched []*Log
+	for i, l := range m.logs {
+		if m.rng.Float64() > share {
+			continue
+		}
+		b := batchOf(t0+int64(m.rng.IntN(1000)), 1+m.rng.IntN(3), m.rng.IntN(300))
+		if _, err := l.Stage(b, 0, t0, t0); err != nil {
+			m.t.Fatal(err)
+		}
+		m.written[i] = append(m.written[i], b)
+		touched = append(touched, l)
+	}
+	if len(touched) == 0 {
+		return
+	}
+	if errs := Flush(m.io, touched); errs != nil {
+		m.t.Fatal(errs)
+	}
+	m.sync()
+}
+
+func (m *many) sync() {
+	m.t.Helper()
+	var all []Dirty
+	var owner []int
+	upTo := map[int]int64{}
+	for i, l := range m.logs {
+		before := len(all)
+		var to int64
+		if all, to = l.BeginSync(all); len(all) > before {
+			upTo[i] = to
+		}
+		for range len(all) - before {
+			owner = append(owner, i)
+		}
+	}
+	done := m.journals.Commit(all)
+	var rest []*File
+	journaled := map[int]bool{}
+	for k := range all {
+		if done != nil && done[k] {
+			journaled[owner[k]] = true
+			m.done++
+		} else {
+			rest = append(rest, all[k].File)
+		}
+	}
+	if errs := m.io.Sync(rest); errs != nil {
+		m.t.Fatal(errs)
+	}
+	for i, to := range upTo {
+		m.logs[i].EndSync(to, journaled[i], nil)
+		m.durable[i] = m.logs[i].SyncedOffset()
+		if m.durable[i] != m.logs[i].EndOffset() {
+			m.t.Fatalf("log %d: durable to %d of %d", i, m.durable[i], m.logs[i].EndOffset())
+		}
+	}
+}
+
+// check compares the logs with what was written: a prefix with all that was
+// acknowledged.
+func (m *many) check() {
+	m.t.Helper()
+	for i, l := range m.logs {
+		if l.EndOffset() < m.durable[i] {
+			m.t.Fatalf("log %d ends at %d, %d was acknowledged", i, l.EndOffset(), m.durable[i])
+		}
+		got := readAll(m.t, l, 0, 1<<20)
+		if len(got) > len(m.written[i]) {
+			m.t.Fatalf("log %d has %d batches, %d were written", i, len(got), len(m.written[i]))
+		}
+		for k, b := range got {
+			if !b.ChecksumOK() || string(b[21:]) != string(m.written[i][k][21:]) {
+				m.t.Fatalf("log %d: batch %d of %d (of %d) is not what was written: %v, want %v; %d segments", i, k, len(got), len(m.written[i]), b, m.written[i][k], len(l.segs))
+			}
+		}
+		m.written[i] = m.written[i][:len(got)]
+		m.durable[i] = l.EndOffset()
+	}
+}
+
+// TestJournalSurvivesPowerCuts: whatever the cut leaves of files and journal, what was
+// acknowledged is there, several cuts in a row.
+func TestJournalSurvivesPowerCuts(t *testing.T) {
+	runs, done := histories(150), 0
+	for seed := range runs {
+		m := newMany(t, seed, 4+int(seed%12))
+		for range 1 + m.rng.IntN(3) {
+			m.round(1) // new files are synced themselves
+			m.round(1) // asks for the journal
+			m.ready()
+			for range 5 + m.rng.IntN(60) {
+				m.round(0.2 + 0.8*m.rng.Float64())
+				if m.rng.IntN(8) == 0 {
+					if err := m.d.Checkpoint(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			// What the last process had not synced itself is cut away or torn; the
+			// clone is made while its background work is under way.
+			before := m.mem.CrashClone(m.rng)
+			m.journals.Close()
+			m.mem = before
+			m.open()
+			m.check()
+		}
+		done += m.done
+		m.journals.Close()
+	}
+	if done < int(runs) {
+		t.Errorf("only %d files went through a journal", done)
+	}
+}
+
+// TestJournalTurns: both halves are filled many times, and the recovery points follow.
+func TestJournalTurns(t *testing.T) {
+	m := newMany(t, 1, 8)
+	m.round(1)
+	m.round(1)
+	m.ready()
+	for range 400 {
+		m.round(1)
+		m.ready() // the half behind is in its files
+	}
+	if g := m.journals.dirs["/data"].file.generation; g < 5 {
+		t.Errorf("generation %d: the halves did not turn", g)
+	}
+	if m.done < 300*8 {
+		t.Errorf("%d files went through the journal", m.done)
+	}
+	for i, l := range m.logs {
+		l.mu.Lock()
+		p := l.point.offset
+		l.mu.Unlock()
+		if p == 0 || p > l.EndOffset() {
+			t.Errorf("log %d: recovery point %d of %d", i, p, l.EndOffset())
+		}
+	}
+	m.journals.Close()
+	for i, l := range m.logs {
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if l.point.offset != l.EndOffset() {
+			t.Errorf("log %d: closed with recovery point %d of %d", i, l.point.offset, l.EndOffset())
+		}
+	}
+	if err := m.d.MarkClean(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.open()
+	m.check()
+	for _, e := range must(m.mem.ReadDir("/data")) {
+		if strings.HasPrefix(e.Name, journalPrefix) {
+			t.Errorf("%s is still there after a clean start", e.Name)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// TestReplayPassesOver: entries of topics that are gone or were made anew, of segments
+// that retention took, and of bytes that their file has had synced itself change
+// nothing.
+func TestReplayPassesOver(t *testing.T) {
+	m := newMany(t, 3, 6)
+	for _, l := range m.logs {
+		l.cfg.SegmentBytes = 1 << 20
+	}
+	m.round(1)
+	m.round(1)
+	m.ready()
+	m.round(1)
+	if m.done == 0 {
+		t.Fatal("nothing went through the journal")
+	}
+	killed := m.mem.KillClone()
+	m.journals.Close()
+
+	// Log 0 is another topic's now, log 1 has lost its segment, log 2 is known to be
+	// synced, and holds something else since.
+	fsys := killed
+	dir := func(i int) string { tp, _ := m.topic(i); return filepath.Join("/data", tp.String()) }
+	if err := fsys.RemoveAll(dir(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := fsys.Remove(offsetPath(dir(1), 0, logSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	points, err := openCheckpoint(fsys, filepath.Join("/data", pointsName), 1, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := m.logs[2]
+	if err := points.put([]pointKey{l.key()}, []point{l.pointNow()}); err != nil {
+		t.Fatal(err)
+	}
+	points.close()
+	synced := offsetPath(dir(2), 0, logSuffix)
+	changed := append([]byte("cleaned"), must(vfs.ReadFile(fsys, synced))[7:]...)
+	if err := vfs.WriteFile(fsys, synced, changed, true); err != nil {
+		t.Fatal(err)
+	}
+	d, err := OpenDir(fsys, "/data", testIdent, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, path := range []string{dir(0), offsetPath(dir(1), 0, logSuffix)} {
+		if ok, _ := vfs.Exists(fsys, path); ok {
+			t.Errorf("%s was made by the replay", path)
+		}
+	}
+	if got := must(vfs.ReadFile(fsys, synced)); string(got) != string(changed) {
+		t.Error("a file that was synced itself was written over")
+	}
+}
+
+// TestSyncBehindJournalFails: the log is said to have failed, the half that has the only
+// good copy is not written over, others go on.
+func TestSyncBehindJournalFails(t *testing.T) {
+	m := newMany(t, 7, 6)
+	for _, l := range m.logs {
+		l.cfg.SegmentBytes = 1 << 20
+	}
+	m.round(1)
+	m.round(1)
+	m.ready()
+	m.round(1)
+	if m.done == 0 {
+		t.Fatal("nothing went through the journal")
+	}
+	j := m.journals.dirs["/data"]
+	first := j.file.generation
+	m.fault.Inject(vfs.Rule{Op: vfs.OpSync, Pattern: "0*.log", Times: 1, Err: syscall.EIO})
+	for j.file.generation == first {
+		m.round(1)
+	}
+	m.ready()
+	m.mu.Lock()
+	failed := len(m.failed)
+	m.mu.Unlock()
+	if failed != 1 {
+		t.Fatalf("%d logs were said to have failed, want 1", failed)
+	}
+	generation := j.file.generation
+	for range 200 {
+		m.round(1)
+		m.ready()
+	}
+	if j.file.generation > generation {
+		t.Errorf("generation %d: the half with the only good copy was filled again", j.file.generation)
+	}
+	before := m.mem.CrashClone(m.rng)
+	m.journals.Close()
+	m.mem = before
+	m.open()
+	m.check()
+	m.journals.Close()
+}
+
+// TestJournalThatCannotBeMade leaves the work to syncs of the files.
+func TestJournalThatCannotBeMade(t *testing.T) {
+	for name, rule := range map[string]vfs.Rule{
+		"no space": {Op: vfs.OpWrite, Pattern: journalPrefix + "*", After: 1, Err: syscall.ENOSPC},
+		"sync":     {Op: vfs.OpSync, Pattern: journalPrefix + "*", Err: syscall.EIO},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMany(t, 9, 6)
+			m.fault.Inject(rule)
+			for range 20 {
+				m.round(1)
+				m.ready()
+			}
+			if m.done > 0 {
+				t.Errorf("%d files went through a journal that was not made", m.done)
+			}
+			for _, e := range must(m.mem.ReadDir("/data")) {
+				if strings.HasPrefix(e.Name, journalPrefix) {
+					t.Errorf("%s was left behind", e.Name)
+				}
+			}
+			m.check()
+			m.journals.Close()
+		})
+	}
+}
+
+// TestJournalFails in the middle: what was acknowledged before and after is there.
+func TestJournalFails(t *testing.T) {
+	m := newMany(t, 11, 6)
+	m.round(1)
+	m.round(1)
+	m.ready()
+	m.round(1)
+	m.fault.Inject(vfs.Rule{Op: vfs.OpSync, Pattern: journalPrefix + "*", Times: 1, Err: syscall.EIO})
+	done := m.done
+	for range 10 {
+		m.round(1)
+	}
+	if m.done > done {
+		t.Errorf("a journal whose sync has failed was used again")
+	}
+	before := m.mem.CrashClone(m.rng)
+	m.journals.Close()
+	m.mem = before
+	m.open()
+	m.check()
+	m.journals.Close()
+}
+
+// TestJournalFileDamaged: any change to the file leads to a start that serves nothing
+// wrong, and a file of a newer format is refused.
+func TestJournalFileDamaged(t *testing.T) {
+	m := newMany(t, 13, 6)
+	m.round(1)
+	m.round(1)
+	m.ready()
+	for range 10 {
+		m.round(1)
+	}
+	killed := m.mem.KillClone()
+	m.journals.Close()
+	path := journalPath("/data", 0)
+	whole := must(vfs.ReadFile(killed, path))
+	for range 200 {
+		fsys := killed.KillClone()
+		b := append([]byte(nil), whole...)
+		switch m.rng.IntN(3) {
+		case 0:
+			b[m.rng.IntN(len(b))] ^= 1 << m.rng.IntN(8)
+		case 1:
+			b = b[:m.rng.IntN(len(b))]
+		case 2:
+			at := m.rng.IntN(len(b))
+			clear(b[at:min(len(b), at+m.rng.IntN(8192))])
+		}
+		if err := vfs.WriteFile(fsys, path, b, true); err != nil {
+			t.Fatal(err)
+		}
+		d, err := OpenDir(fsys, "/data", testIdent, quiet)
+		if err != nil {
+			if errors.Is(err, ErrNewer) {
+				continue // the flipped bit is that of the version: it is within the checksum, so never
+			}
+			t.Fatal(err)
+		}
+		for i := range m.written {
+			tp, id := m.topic(i)
+			l, _, err := d.OpenLog(tp, id, m.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := readAll(t, l, 0, 1<<20); len(got) != len(m.written[i]) {
+				t.Fatalf("log %d: %d batches of %d after a kill, whose files had everything", i, len(got), len(m.written[i]))
+			}
+		}
+	}
+	newer := append([]byte(nil), journalHead(journalBlock)...)
+	newer[4]++
+	newer = append(seal(newer), make([]byte, 2*journalBlock)...)
+	if err := vfs.WriteFile(killed, path, newer, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenDir(killed, "/data", testIdent, quiet); !errors.Is(err, ErrNewer) {
+		t.Errorf("a journal of a newer format: %v", err)
+	}
+}
+
+// seal computes the checksum of a head anew.
+func seal(head []byte) []byte {
+	binary.LittleEndian.PutUint32(head[16:], crc32.Checksum(head[:16], castagnoli))
+	return head
+}
+
+// TestJournalFormat reads a journal that is written here field by field, as
+// docs/format/journal.md has it: it must be readable for ever.
+func TestJournalFormat(t *testing.T) {
+	le := binary.LittleEndian
+	head := make([]byte, 4096)
+	copy(head, "RMJF\x01\x00")
+	le.PutUint64(head[8:], 8192)
+	le.PutUint32(head[16:], crc32.Checksum(head[:16], castagnoli))
+
+	batch := []byte("bytes of the log")
+	body := append([]byte{}, testTopic[:]...)
+	body = le.AppendUint32(body, 3)
+	body = le.AppendUint32(body, uint32(len(batch)))
+	body = le.AppendUint64(body, 700)
+	body = le.AppendUint32(body, 42)
+	body = le.AppendUint32(body, uint32(len("orders")))
+	body = append(append(body, "orders"...), batch...)
+	commit := make([]byte, 40)
+	copy(commit, "RMJC")
+	le.PutUint64(commit[8:], 9) // generation
+	le.PutUint32(commit[24:], 1)
+	le.PutUint32(commit[28:], uint32(len(commit)+len(body)))
+	le.PutUint32(commit[32:], crc32.Checksum(body, castagnoli))
+	le.PutUint32(commit[36:], crc32.Checksum(commit[:36], castagnoli))
+	file := append(append(head, commit...), body...)
+	file = append(file, make([]byte, 4096+2*8192-len(file))...)
+
+	half, err := readJournalHead(file)
+	if err != nil || half != 8192 {
+		t.Fatalf("a half of %d bytes, %v", half, err)
+	}
+	fsys := vfs.NewMem()
+	if err := vfs.WriteFile(fsys, "/j", file, true); err != nil {
+		t.Fatal(err)
+	}
+	h := halfReader{file: must(fsys.OpenFile("/j", 0)), at: 4096, end: 4096 + half}
+	c, ok, err := h.next()
+	if err != nil || !ok || c.generation != 9 || len(c.entries) != 1 {
+		t.Fatalf("%+v, %v, %v", c, ok, err)
+	}
+	if e := c.entries[0]; e.topic != testTopic || e.tp != testTP || e.base != 700 || e.pos != 42 || string(e.bytes) != string(batch) {
+		t.Errorf("%+v", e)
+	}
+	if _, ok, err := h.next(); ok || err != nil {
+		t.Errorf("a second commit: %v, %v", ok, err)
+	}
+}

@@ -1,0 +1,280 @@
+package segment
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+
+	"ringmain/internal/vfs"
+)
+
+// Dirty is a file with bytes that are to be made durable.
+type Dirty struct {
+	File     *File
+	From, To int64 // positions; From is where the last sync of the file ended
+	// direct: the file takes no more bytes, or nothing says what of it was synced, so
+	// it is to be synced itself.
+	direct bool
+	log    *Log
+	point  point // recovery point once the file is synced
+}
+
+// filesOf appends the files of ds to dst.
+func filesOf(dst []*File, ds []Dirty) []*File {
+	for i := range ds {
+		dst = append(dst, ds[i].File)
+	}
+	return dst
+}
+
+// JournalConfig says when a shard's journal is used.
+type JournalConfig struct {
+	Bytes int64 // of the file, both halves; 0: there is none
+	Shard int   // part of its name
+	// Failed is told of logs whose own sync, behind the journal, has failed: their
+	// bytes are in the journal, but the file can take no more. Any goroutine.
+	Failed func(l *Log, err error)
+}
+
+const (
+	// journalFiles is how many files must be dirty for the journal to be less work than
+	// syncing them (docs/decisions/0030-journal-of-many-logs.md).
+	journalFiles = 4
+	// journalMean is up to how many bytes a file may have on average: larger ones
+	// cost more to write twice than to sync.
+	journalMean = 128 << 10
+	// journalOpen is the share of the open files that a half may keep open until they
+	// are synced.
+	journalOpen = 4
+	// journalSpace is how many times its size must be free on the volume for a
+	// journal to be made.
+	journalSpace = 4
+)
+
+// Journals are the journals of one shard, one for each log directory, made when
+// first needed. Its syncer owns them.
+type Journals struct {
+	cfg  JournalConfig
+	log  *slog.Logger
+	dirs map[string]*dirJournal
+}
+
+// NewJournals makes none yet.
+func NewJournals(cfg JournalConfig, log *slog.Logger) *Journals {
+	return &Journals{cfg: cfg, log: log, dirs: map[string]*dirJournal{}}
+}
+
+// dirJournal is the journal of one log directory.
+type dirJournal struct {
+	owner  *Journals
+	halves [2]halfState
+	syncer LogIO // of the files behind a half
+
+	mu     sync.Mutex
+	file   *journal // nil: not there yet
+	making bool
+	broken bool // is used no more
+	stop   chan struct{}
+	work   sync.WaitGroup
+}
+
+// halfState is what the journal owes for one half.
+type halfState struct {
+	behind map[*File]*Dirty // files whose bytes are in it, with the newest point; referenced
+	busy   bool             // they are being synced; guarded by mu
+	kept   bool             // a sync has failed: the half holds the only good copy
+}
+
+// Commit makes durable what it can with one sync for each log directory, and says for
+// each of ds whether it did; the others are to be synced in their own files.
+func (j *Journals) Commit(ds []Dirty) (done []bool) {
+	if j == nil || j.cfg.Bytes <= 0 || len(ds) < journalFiles {
+		return nil
+	}
+	byDir := map[string][]int{}
+	for i := range ds {
+		d := &ds[i]
+		if !d.direct && !d.File.fresh.Load() && d.To > d.From {
+			byDir[d.File.home.root] = append(byDir[d.File.home.root], i)
+		}
+	}
+	for root, at := range byDir {
+		bytes := int64(0)
+		chosen := make([]Dirty, 0, len(at))
+		for _, i := range at {
+			bytes += ds[i].To - ds[i].From
+			chosen = append(chosen, ds[i])
+		}
+		if len(at) < journalFiles || bytes > int64(len(at))*journalMean {
+			continue
+		}
+		if !j.of(root, ds[at[0]].File.home.fs).commit(chosen) {
+			continue
+		}
+		if done == nil {
+			done = make([]bool, len(ds))
+		}
+		for _, i := range at {
+			done[i] = true
+		}
+	}
+	return done
+}
+
+func (j *Journals) of(root string, fsys vfs.FS) *dirJournal {
+	d := j.dirs[root]
+	if d == nil {
+		d = &dirJournal{owner: j, syncer: NewPwritevIO(), stop: make(chan struct{})}
+		j.dirs[root] = d
+		d.make(fsys, root)
+	}
+	return d
+}
+
+// make writes the file, beside what goes on: until it is there, files are synced
+// themselves.
+func (d *dirJournal) make(fsys vfs.FS, root string) {
+	half := d.owner.cfg.Bytes / 2 / journalBlock * journalBlock
+	path := journalPath(root, d.owner.cfg.Shard)
+	if _, free, err := fsys.Space(root); half == 0 || err != nil || free < journalSpace*2*half {
+		d.owner.log.Warn("no journal is made: too little room; many logs are synced one by one", "file", path, "bytes", 2*half, "free", free)
+		d.broken = true
+		return
+	}
+	d.making = true
+	d.work.Go(func() {
+		file, err := makeJournal(fsys, path, half, d.stop)
+		if err != nil && !errors.Is(err, ErrClosed) {
+			d.owner.log.Warn("no journal is made; many logs are synced one by one", "error", err)
+		}
+		d.mu.Lock()
+		d.file, d.making, d.broken = file, false, err != nil
+		d.mu.Unlock()
+	})
+}
+
+// commit writes ds, all of this directory. It reports whether they are durable now.
+func (d *dirJournal) commit(ds []Dirty) bool {
+	d.mu.Lock()
+	file := d.file
+	usable := file != nil && !d.broken
+	d.mu.Unlock()
+	size := commitSize(ds)
+	if !usable || size > file.half {
+		return false
+	}
+	if !file.room(size) || len(d.halves[max(file.current, 0)].behind) > ds[0].File.home.budget.max/journalOpen {
+		if !d.turn(file) {
+			return false
+		}
+	}
+	if err := file.commit(ds); err != nil {
+		// What was committed before stays good; this and what follows is synced in its files.
+		d.owner.log.Error("journal failed and is not used any more; many logs are synced one by one", "error", err)
+		d.mu.Lock()
+		d.broken = true
+		d.mu.Unlock()
+		return false
+	}
+	h := &d.halves[file.current]
+	for i := range ds {
+		one := ds[i]
+		if old := h.behind[one.File]; old != nil {
+			*old = one
+			continue
+		}
+		// The caller holds a reference, so the file is open.
+		if err := one.File.acquire(); err != nil {
+			return false // synced itself, and in the journal for nothing
+		}
+		h.behind[one.File] = &one
+	}
+	return true
+}
+
+// turn goes on in the other half, if what it was filled with last is in its files.
+func (d *dirJournal) turn(file *journal) bool {
+	next := &d.halves[1-max(file.current, 0)]
+	if file.current < 0 {
+		next = &d.halves[0]
+	}
+	d.mu.Lock()
+	free := !next.busy && !next.kept
+	d.mu.Unlock()
+	if !free {
+		return false
+	}
+	full := file.current
+	file.begin()
+	d.halves[file.current].behind = map[*File]*Dirty{}
+	if full >= 0 {
+		d.empty(full)
+	}
+	return true
+}
+
+// empty syncs the files behind a half, in the background.
+func (d *dirJournal) empty(half int) {
+	h := &d.halves[half]
+	behind := h.behind
+	h.behind = nil
+	d.mu.Lock()
+	h.busy = true
+	d.mu.Unlock()
+	d.work.Go(func() {
+		ok := d.syncAll(behind)
+		d.mu.Lock()
+		h.busy, h.kept = false, !ok
+		d.mu.Unlock()
+	})
+}
+
+// syncAll syncs files and raises the recovery points of their logs. One call at a time:
+// a half is emptied only while the other is being filled, which ends where it needs
+// this one.
+func (d *dirJournal) syncAll(behind map[*File]*Dirty) (ok bool) {
+	files := make([]*File, 0, len(behind))
+	for f := range behind {
+		files = append(files, f)
+	}
+	errs := d.syncer.Sync(files)
+	ok = true
+	for i, f := range files {
+		one := behind[f]
+		switch {
+		case errs == nil || errs[i] == nil:
+			if one.log.Err() == nil {
+				one.log.raisePoint(one.point)
+			}
+		case errors.Is(one.log.Err(), ErrClosed): // nobody misses what was removed
+		default:
+			ok = false
+			d.owner.cfg.Failed(one.log, errs[i])
+		}
+		f.Release()
+	}
+	return ok
+}
+
+// Close syncs what is behind the journals. Their commits count until the directory
+// is opened again, which removes them.
+func (j *Journals) Close() {
+	if j == nil {
+		return
+	}
+	for _, d := range j.dirs {
+		close(d.stop)
+		d.work.Wait()
+		for i := range d.halves {
+			if behind := d.halves[i].behind; len(behind) > 0 {
+				d.halves[i].behind = nil
+				d.syncAll(behind)
+			}
+		}
+		d.syncer.Close()
+		if d.file != nil {
+			d.file.file.Close()
+		}
+	}
+	clear(j.dirs)
+}
