@@ -104,9 +104,12 @@ func makeJournal(fsys vfs.FS, path string, half int64, stop <-chan struct{}) (*j
 	return j, nil
 }
 
+// other is the half that is not being filled; the first one to begin with.
+func (j *journal) other() int { return (j.current + 1) % 2 }
+
 // begin takes the other half, which must be free.
 func (j *journal) begin() {
-	j.current = 1 - max(j.current, 0)
+	j.current = j.other()
 	j.generation++
 	j.at, j.sequence = 0, 0
 }
