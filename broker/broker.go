@@ -54,6 +54,7 @@ type Broker struct {
 	log        *slog.Logger
 	retention  *retention
 	cleaner    *cleaner
+	damage     *damageLog
 
 	brokerConfigured func(config.Broker)
 
@@ -79,6 +80,7 @@ func New(d Deps) (*Broker, error) {
 		metrics:          d.Metrics.Recorder(0),
 		log:              d.Log,
 		brokerConfigured: d.BrokerConfigured,
+		damage:           newDamageLog(d.Log, d.Metrics),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	for i := range apis {
@@ -96,6 +98,7 @@ func New(d Deps) (*Broker, error) {
 		replicas: b.replicas,
 		loggers:  loggers{d.LogLevel},
 		log:      d.Log,
+		damage:   b.damage,
 		now:      time.Now,
 	}
 	b.retention = newRetention(b)

@@ -88,6 +88,7 @@ var (
 	segmentsDeleted = define(counter, "ringmain_segments_deleted_total", "Segments deleted by retention or on request.")
 	recoveredBytes  = define(counter, "ringmain_recovered_bytes_total", "Bytes of log read back after an unclean stop.")
 	truncatedBytes  = define(counter, "ringmain_truncated_bytes_total", "Bytes of torn log cut off after an unclean stop.")
+	corruptReads    = define(counter, "ringmain_corrupt_reads_total", "Reads that met stored bytes that are not what was written; none of them was sent.")
 
 	cleanerRuns     = define(counter, "ringmain_cleaner_runs_total", "Passes of compaction over a log.")
 	cleanerFailures = define(counter, "ringmain_cleaner_failures_total", "Passes of compaction that failed.")
@@ -212,6 +213,7 @@ func (c *collector) collectLogs(out sink) {
 		{recoveredBytes, &c.set.RecoveredBytes}, {truncatedBytes, &c.set.TruncatedBytes},
 		{cleanerRuns, &c.set.CleanerRuns}, {cleanerFailures, &c.set.CleanerFailures},
 		{cleanerRead, &c.set.CleanerReadBytes}, {cleanerWritten, &c.set.CleanerWrittenBytes}, {cleanerRemoved, &c.set.CleanerRemovedBytes},
+		{corruptReads, &c.set.CorruptReads},
 	} {
 		out.put(n.m, float64(n.c.Load()))
 	}

@@ -44,6 +44,8 @@ type Set struct {
 	// Compaction.
 	CleanerRuns, CleanerFailures                               Counter
 	CleanerReadBytes, CleanerWrittenBytes, CleanerRemovedBytes Counter
+	// CorruptReads counts reads of stored bytes that were not what was written.
+	CorruptReads Counter
 
 	sources atomic.Pointer[Sources]
 }

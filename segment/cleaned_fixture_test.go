@@ -106,8 +106,24 @@ func TestCleanedFixturesOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		logs[state] = string(b)
-		l.Close()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.MarkClean(); err != nil {
+			t.Fatal(err)
+		}
 		d.Close()
+		v, err := OpenVerifier(vfs.OS{}, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.VerifyPartition(testTP, testTopic); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range v.Findings {
+			t.Errorf("%s: verify finds %+v", state, f)
+		}
+		v.Close()
 	}
 	if logs["settled"] != logs["killed"] {
 		t.Error("the cleaning that was killed did not end as the other did")

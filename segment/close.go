@@ -171,7 +171,7 @@ func (l *Log) TruncateTo(offset int64) error {
 func (l *Log) removeNow(s *segment) error {
 	s.file.doom()
 	s.doomIndex()
-	for _, suffix := range []string{logSuffix, indexSuffix, snapshotSuffix} {
+	for _, suffix := range []string{snapshotSuffix, indexSuffix, logSuffix} { // an index alone tells of a lost segment
 		if err := l.home.fs.Remove(offsetPath(l.home.path, s.base, suffix)); err != nil && !isNotExist(err) {
 			return err
 		}
@@ -224,6 +224,7 @@ func (l *Log) reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.segs, l.epochs, l.point, l.savedPoint = fresh.segs, fresh.epochs, fresh.point, fresh.savedPoint
+	l.lost = fresh.lost
 	l.recent.reset()
 	l.end.Store(fresh.end.Load())
 	l.start.Store(fresh.start.Load())

@@ -32,7 +32,9 @@ func DumpFile(w io.Writer, path string, opts DumpOptions) error {
 }
 
 func dump(w *bufio.Writer, path string, opts DumpOptions) error {
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), damagedSuffix), cleanedSuffix)
+	name := strings.TrimSuffix(filepath.Base(path), damagedSuffix)
+	name, _, _ = strings.Cut(name, ".from-") // bytes taken out of a segment
+	name = strings.TrimSuffix(name, cleanedSuffix)
 	if strings.HasSuffix(name, logSuffix) {
 		base, ok := parseOffsetName(name, logSuffix)
 		if !ok {

@@ -70,6 +70,7 @@ type Log struct {
 	leader     int32 // epoch of StartEpoch that has no batch yet, or -1
 	point      point // recovery point
 	savedPoint point // as the checkpoint has it
+	lost       []lostSpan
 }
 
 func (l *Log) key() pointKey { return pointKey{l.topic, l.tp.Partition} }

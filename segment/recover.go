@@ -129,6 +129,7 @@ func (r *recovery) build(rp point, known bool) {
 	for i, base := range r.o.bases {
 		s := newSegment(r.l.home, base)
 		s.size, s.onDisk = r.o.sizes[i], true
+		s.file.sound.unknownBelow(s.size) // check says what it has read
 		if i+1 < len(r.o.bases) {
 			s.next = r.o.bases[i+1]
 		}
@@ -193,6 +194,7 @@ func (r *recovery) check() error {
 			if err != nil {
 				return err
 			}
+			s.file.sound.unknownBelow(pos)
 			s.next = r.end
 			s.known.Store(true)
 			if good < s.size {
@@ -256,10 +258,10 @@ func (r *recovery) cut(i int, pos int64, why string, whole bool) error {
 	r.rep.CutBytes = s.size - pos
 	for _, later := range r.segs[i+1:] {
 		path := later.file.Path()
-		if err := l.home.fs.Rename(path, path+damagedSuffix); err != nil {
+		if err := l.home.fs.Remove(offsetPath(l.home.path, later.base, indexSuffix)); err != nil && !isNotExist(err) {
 			return fmt.Errorf("set damaged segment aside: %w", err)
 		}
-		if err := l.home.fs.Remove(offsetPath(l.home.path, later.base, indexSuffix)); err != nil && !isNotExist(err) {
+		if err := l.home.fs.Rename(path, path+damagedSuffix); err != nil {
 			return fmt.Errorf("set damaged segment aside: %w", err)
 		}
 		r.rep.CutBytes += later.size
@@ -273,6 +275,9 @@ func (r *recovery) cut(i int, pos int64, why string, whole bool) error {
 			return err
 		}
 		defer s.file.Release()
+		if err := r.keepTail(s, pos); err != nil {
+			return err
+		}
 		if err := s.file.f.Truncate(pos); err != nil {
 			return fmt.Errorf("cut torn tail: %w", err)
 		}

@@ -41,7 +41,7 @@ func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
 	r.rep.EpochsRebuilt, r.epochsStale = true, true
 	r.epochs = nil
-	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(h record.Batch) {
+	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(_ int64, h record.Batch) {
 		r.epochs = r.epochs.with(h.LeaderEpoch(), h.BaseOffset())
 	})
 }
@@ -78,7 +78,7 @@ func (r *recovery) loadProducers(trusted bool) error {
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	add := func(h record.Batch) {
+	add := func(_ int64, h record.Batch) {
 		if h.BaseOffset() >= from {
 			l.producers.add(h, now, false)
 			l.sinceSnap += int64(h.Size())
@@ -92,9 +92,9 @@ func (r *recovery) loadProducers(trusted bool) error {
 		for k := i; k < r.live && err == nil; k, pos = k+1, 0 {
 			gap = gap || r.segs[k].base != expect
 			expect = r.segs[k].base
-			err = l.replay(r.segs, k, pos, k, r.segs[k].size, r.rep, func(h record.Batch) {
+			err = l.replay(r.segs, k, pos, k, r.segs[k].size, r.rep, func(pos int64, h record.Batch) {
 				expect = h.LastOffset() + 1
-				add(h)
+				add(pos, h)
 			})
 		}
 		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
@@ -136,6 +136,15 @@ func (r *recovery) resumeIndex() error {
 		s.idx = x
 		return nil
 	}
+	if err == nil && l.dir.clean && head.size != s.size {
+		if d := l.stranger(s, head, x); d != nil {
+			x.file.doom()
+			return d
+		}
+	}
+	if errors.Is(err, errDamaged) && l.dir.clean { // after a kill it has no header yet
+		l.log.Warn("an index is damaged and is built again from the log", "file", offsetPath(l.home.path, s.base, indexSuffix), "bytes", r.rp.pos)
+	}
 	from := indexEntry{maxTs: noIndexTimestamp}
 	if kept := l.soundBlocks(s, r.rp.pos); kept != nil {
 		last, ok, err := kept.floor(s.base, byPosition, r.rp.pos-1)
@@ -152,10 +161,14 @@ func (r *recovery) resumeIndex() error {
 		}
 		r.rep.IndexRebuilt = err == nil // a young segment has none yet
 	}
-	pos := int64(from.pos)
-	return l.replay(r.segs, r.at, pos, r.at, r.rp.pos, r.rep, func(h record.Batch) {
-		s.index(uint32(h.BaseOffset()-s.base), pos, indexTimestamp(h), int64(l.cfg.IndexIntervalBytes))
-		pos += int64(h.Size())
+	expect := int64(from.pos)
+	return l.replay(r.segs, r.at, expect, r.at, r.rp.pos, r.rep, func(pos int64, h record.Batch) {
+		interval := int64(l.cfg.IndexIntervalBytes)
+		if pos != expect {
+			interval = -1 // behind damage: the way there is blocked
+		}
+		s.index(uint32(h.BaseOffset()-s.base), pos, indexTimestamp(h), interval)
+		expect = pos + int64(h.Size())
 		s.next = h.LastOffset() + 1
 	})
 }
@@ -214,7 +227,7 @@ func (l *Log) firstTimestamp(s *segment) int64 {
 	if err != nil {
 		return noIndexTimestamp
 	}
-	return h.MaxTimestamp()
+	return indexTimestamp(h)
 }
 
 // pointsAtBatch compares an entry with the log.
