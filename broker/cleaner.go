@@ -156,6 +156,11 @@ func (c *cleaner) consider(r *partition.Replica, now time.Time) (ratio float64, 
 	if err == nil && what.RollDue {
 		err = r.RollOverdue()
 	}
+	if err == nil && what.FileSyncDue {
+		if err = r.SyncFiles(); err == nil {
+			what, err = r.Log().Cleanable(settings.Log, r.LastStableOffset(), now.UnixMilli())
+		}
+	}
 	if err != nil {
 		c.fail(r, err, now)
 		return 0, false

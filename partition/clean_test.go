@@ -77,6 +77,33 @@ func TestRollOverdue(t *testing.T) {
 	}
 }
 
+// What a journal has made durable becomes durable in the log's own files before it
+// is cleaned.
+func TestSyncFiles(t *testing.T) {
+	f := newFixture(t, compactedSettings)
+	f.sync.gate = make(chan struct{}) // no sync of the shard ends
+	defer close(f.sync.gate)
+	for range 60 {
+		wait(t, "answer", f.append(false, f.batch(-1, -1, 3)))
+	}
+	if got, err := f.clean(f.replica); err != nil || got.Segments != 0 {
+		t.Errorf("before: %+v, %v", got, err)
+	}
+	if err := f.replica.SyncFiles(); err != nil {
+		t.Fatal(err)
+	}
+	what, err := f.replica.Log().Cleanable(f.replica.Settings().Log, f.replica.LastStableOffset(), 0)
+	if err != nil || what.End == 0 || what.FileSyncDue {
+		t.Errorf("behind: %+v, %v", what, err)
+	}
+	if err := f.replica.Delete(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.replica.SyncFiles(); !errors.Is(err, segment.ErrClosed) {
+		t.Errorf("of a deleted partition: %v", err)
+	}
+}
+
 // A partition that is deleted, or whose shard stops, during a pass ends it.
 func TestCleaningADeletedPartition(t *testing.T) {
 	f := newFixture(t, compactedSettings)

@@ -112,6 +112,20 @@ func (r *Replica) Replace(with *segment.Replacement) error {
 	return r.do(func(*Shard) error { return r.log.Replace(with) })
 }
 
+// SyncFiles makes the log durable in its own files, where a journal has it so far,
+// on the caller's goroutine.
+func (r *Replica) SyncFiles() error {
+	var files *segment.FileSync
+	err := r.do(func(*Shard) (err error) {
+		files, err = r.log.BeginFileSync()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return files.Run()
+}
+
 // RollOverdue closes the active segment if a record in it has waited for
 // max.compaction.lag.ms, and syncs it, so that it can be compacted.
 func (r *Replica) RollOverdue() error {

@@ -95,12 +95,8 @@ type image struct {
 // segments the old batches or the new ones, the new ones first in the log, and
 // a second start finds what the first one left.
 func TestCrashAtEveryStepOfACleaning(t *testing.T) {
-	seeds := uint64(5)
-	if testing.Short() {
-		seeds = 3
-	}
 	merged := 0
-	for seed := range seeds {
+	for seed := range max(histories(5), 2) {
 		s := newCleanScenario(t, 500+seed)
 		s.cfg.SegmentBytes = 1500
 		var images []image

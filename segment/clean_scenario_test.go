@@ -520,11 +520,7 @@ func (s *cleanScenario) verifyProducers(when string) {
 }
 
 func TestCleaningRandomHistories(t *testing.T) {
-	seeds := 30
-	if testing.Short() {
-		seeds = 12
-	}
-	for seed := range uint64(seeds) {
+	for seed := range histories(30) {
 		s := newCleanScenario(t, seed)
 		for range 220 {
 			s.step()

@@ -568,3 +568,37 @@ func TestReplacementNote(t *testing.T) {
 		t.Errorf("a newer version: %v", err)
 	}
 }
+
+// What is durable in a journal only is not cleaned before its files are synced.
+func TestCleaningWaitsForTheFilesBehindAJournal(t *testing.T) {
+	c := newCompacted(t)
+	c.put(t0, "a", []byte("1"))
+	c.put(t0, "a", []byte("2"))
+	c.l.roll()
+	c.put(t0, "b", []byte("1"))
+	files, upTo := c.l.BeginSync(nil)
+	if len(files) != 2 {
+		t.Fatalf("%d files are dirty", len(files))
+	}
+	c.l.EndSync(upTo, true, nil) // as if a journal had them
+	if what, err := c.l.Cleanable(c.cfg, 3, t0); err != nil || !what.FileSyncDue || what.End != 0 {
+		t.Fatalf("%+v, %v", what, err)
+	}
+	c.clean(t0)
+	c.expect("behind the journal", "0 a=1, 1 a=2, 2 b=1")
+	s, err := c.l.BeginFileSync()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if what, err := c.l.Cleanable(c.cfg, 3, t0); err != nil || what.FileSyncDue || what.End != 2 {
+		t.Fatalf("%+v, %v", what, err)
+	}
+	c.clean(t0)
+	c.expect("in its files", "1 a=2, 2 b=1")
+	if got := c.mem.KillClone(); openImage(t, got, c.cfg).CutBytes > 0 {
+		t.Error("a start cuts something")
+	}
+}

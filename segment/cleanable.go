@@ -14,6 +14,9 @@ type Cleanable struct {
 	// RollDue: a record of the active segment has, so that the segment must be
 	// closed for it to become part of a cleaning.
 	RollDue bool
+	// FileSyncDue: closed segments are durable in a journal and not in their own
+	// files, which is no place to clean them from (BeginFileSync).
+	FileSyncDue bool
 }
 
 // Ratio is Kafka's dirty ratio: the share of bytes that no cleaning has seen.
@@ -32,11 +35,12 @@ func (l *Log) Cleanable(cfg Config, stable, nowMs int64) (Cleanable, error) {
 	l.mu.Lock()
 	segs, start, end := l.segs, l.start.Load(), l.end.Load()
 	active := l.active()
+	var c Cleanable
+	c.FileSyncDue = l.point.segBase < min(stable, active.base) && l.synced.Load() >= active.base
 	stable = min(stable, active.base, l.point.segBase)
 	firstTs, written := active.firstTs, active.size > 0
 	l.mu.Unlock()
 
-	var c Cleanable
 	c.First = l.cleanedTo(start, end)
 	c.End = c.First
 	bounded := cfg.MaxCompactionLagMs > 0 && cfg.MaxCompactionLagMs < math.MaxInt64
