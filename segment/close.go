@@ -121,6 +121,9 @@ func (l *Log) TruncateTo(offset int64) error {
 	if offset >= l.end.Load() {
 		return nil
 	}
+	if err := l.dir.settled(); err != nil {
+		return fmt.Errorf("truncate %s to %d: %w", l.tp, offset, err)
+	}
 	if l.cleaning.Load() {
 		return fmt.Errorf("truncate %s to %d: it is being cleaned; end the cleaning first", l.tp, offset)
 	}

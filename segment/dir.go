@@ -33,7 +33,11 @@ type Dir struct {
 	starts  *checkpoint
 	cleaned *checkpoint // how far compaction has come
 	reaper  *reaper
-	asides  atomic.Int64 // names of directories that were moved aside
+	// settling ends when what journals of the last process held is synced in its
+	// files; nil if there were none. settleErr is valid then.
+	settling  chan struct{}
+	settleErr error
+	asides    atomic.Int64 // names of directories that were moved aside
 
 	// saving is held while a recovery point is taken and written, so that an
 	// older one never follows a newer.
@@ -262,5 +266,6 @@ func (d *Dir) MarkClean() error {
 // Close gives the directory free for other processes. Logs must be closed.
 func (d *Dir) Close() error {
 	d.reaper.stop()
+	_ = d.settled() // said in the log, and the journal stays
 	return errors.Join(d.points.close(), d.starts.close(), d.cleaned.close(), d.lock.Close())
 }

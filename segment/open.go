@@ -108,6 +108,11 @@ func (l *Log) readDisk(rep *RecoveryReport) error {
 	if err := l.recover(o, rep); err != nil {
 		return err
 	}
+	if rep.CutBytes > 0 || len(rep.SetAside) > 0 {
+		if err := l.dir.settled(); err != nil {
+			return err
+		}
+	}
 	l.missing(o)
 	return nil
 }

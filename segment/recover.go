@@ -80,7 +80,9 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 		base = rp.offset
 	}
 	l.snapshots = r.o.snapshots
-	if known && rp.flags&pointNoProducers == 0 {
+	// What a recovery point says of producers is so at its offset: the log may have had
+	// some since, before it was emptied.
+	if !known || rp.flags&pointNoProducers == 0 || rp.offset < base {
 		if _, byID, ok := l.newestSnapshot(base, base); ok {
 			l.producers.byID = byID
 		}
