@@ -113,13 +113,13 @@ func (l *Log) load(seg *segment) error {
 		return nil
 	}
 	if err == nil && s.size != seg.size {
-		if d := l.stranger(seg, s, x); d != nil {
+		if d := l.stranger(seg, seg.next, s, x); d != nil {
 			x.file.doom()
 			l.refuseStranger(seg, d)
 			return d
 		}
 	}
-	if err == nil && s.size > seg.size {
+	if err == nil && s.size > seg.size && !l.leadsTo(seg, seg.next) {
 		x.file.doom()
 		return l.rebuildShort(seg, s)
 	}

@@ -56,6 +56,9 @@ func (l *Log) missing(o onDisk) {
 			if err != nil || before.next > base {
 				continue // its offsets are in the segment before
 			}
+			if l.leadsTo(l.segs[i], l.segs[i+1].base) {
+				continue // both indexes are of another time: a power cut brings them back
+			}
 		}
 		d := &DamageError{File: offsetPath(l.home.path, base, logSuffix), Offset: base, Reason: "the file is missing"}
 		to := l.segs[i+1].base

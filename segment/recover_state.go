@@ -137,7 +137,7 @@ func (r *recovery) resumeIndex() error {
 		return nil
 	}
 	if err == nil && l.dir.clean && head.size != s.size {
-		if d := l.stranger(s, head, x); d != nil {
+		if d := l.stranger(s, r.rp.offset, head, x); d != nil {
 			x.file.doom()
 			return d
 		}
