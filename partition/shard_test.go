@@ -78,13 +78,19 @@ type fixture struct {
 
 func newFixture(t *testing.T, change func(*Settings)) *fixture {
 	t.Helper()
+	return newFixtureAt(t, nil, change)
+}
+
+// newFixtureAt is newFixture with a clock of the test's.
+func newFixtureAt(t *testing.T, c *clock, change func(*Settings)) *fixture {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	dir, err := segment.OpenDir(vfs.OS{}, t.TempDir(), segment.Ident{ClusterID: "c", NodeID: 1}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t, dir: dir, write: &gatedIO{LogIO: segment.NewPwritevIO()}, sync: &gatedIO{LogIO: segment.NewPwritevIO()}}
-	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}}, f.write, f.sync, log)
+	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}, clock: c}, f.write, f.sync, log)
 	set := &Settings{Log: segment.DefaultConfig(), MinInSyncReplicas: 1, FlushMessages: 1 << 62, FlushMs: 1 << 62}
 	if change != nil {
 		change(set)
