@@ -55,6 +55,12 @@ conformance: ## only the comparison with Kafka's recorded answers, and bad input
 race: ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race $(TAGS) $(TEST_LD) ./...
 
+KILLS ?= 100
+
+.PHONY: crash
+crash: ## a broker under mixed load, killed and started again KILLS times
+	$(GO) test $(TAGS) $(TEST_LD) -count=1 -v -timeout 4h ./test/crash -rounds $(KILLS)
+
 # Which targets make fuzz runs.
 FUZZ ?= ^Fuzz
 
