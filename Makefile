@@ -40,6 +40,7 @@ test: ## all tests that need nothing but Go
 	$(GO) test $(TAGS) $(TEST_LD) ./...
 ifneq ($(TAGS),)
 	$(GO) test $(TAGGED)
+	RINGMAIN_TEST_IO=uring $(GO) test $(TAGS) $(TEST_LD) ./segment/... ./partition/...
 endif
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s FUZZ='^Fuzz(Decode|Validate|Recovery)$$'
 

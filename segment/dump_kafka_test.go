@@ -61,7 +61,7 @@ func TestKafkasSegmentOpens(t *testing.T) {
 		t.Fatal(err)
 	}
 	mem, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	for rest := file; len(rest) > 0; {
 		b, err := record.First(rest)

@@ -544,7 +544,7 @@ func TestRandomOperations(t *testing.T) {
 		seeds = 30
 	}
 	for seed := range uint64(seeds) {
-		s := newScenario(t, seed, NewPwritevIO())
+		s := newScenario(t, seed, testIO())
 		for range 150 {
 			s.step()
 		}
@@ -577,7 +577,7 @@ func FuzzOperations(f *testing.F) {
 		f.Add(seed, uint8(100))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) {
-		s := newScenario(t, seed, NewPwritevIO())
+		s := newScenario(t, seed, testIO())
 		defer s.io.Close()
 		for range steps {
 			s.step()
