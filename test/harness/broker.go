@@ -31,6 +31,7 @@ type Options struct {
 	Overrides []string // each a key=value for --override
 	Args      []string // more arguments for serve
 	Env       []string // more variables, key=value
+	Binary    string   // to run in place of Binary(); a script, say, that sets limits before
 }
 
 // Broker is a broker process, or an external one known only by its address.
@@ -82,9 +83,12 @@ func Launch(opts Options) (*Broker, error) {
 	if addr := os.Getenv("BROKER"); addr != "" {
 		return &Broker{external: true, ready: map[string]string{"kafka": addr}}, nil
 	}
-	bin, err := Binary()
-	if err != nil {
-		return nil, err
+	bin := opts.Binary
+	if bin == "" {
+		var err error
+		if bin, err = Binary(); err != nil {
+			return nil, err
+		}
 	}
 	if opts.Listen == "" {
 		opts.Listen = "127.0.0.1:0"
