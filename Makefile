@@ -40,6 +40,7 @@ test: ## all tests that need nothing but Go
 	$(GO) test $(TAGS) $(TEST_LD) ./...
 ifneq ($(TAGS),)
 	$(GO) test $(TAGGED)
+	RINGMAIN_TEST_IO=uring $(GO) test $(TAGS) $(TEST_LD) ./segment/... ./partition/...
 endif
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s FUZZ='^Fuzz(Decode|Validate|Recovery)$$'
 
@@ -54,6 +55,12 @@ conformance: ## only the comparison with Kafka's recorded answers, and bad input
 .PHONY: race
 race: ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race $(TAGS) $(TEST_LD) ./...
+
+KILLS ?= 100
+
+.PHONY: crash
+crash: ## a broker under mixed load, killed and started again KILLS times
+	$(GO) test $(TAGS) $(TEST_LD) -count=1 -v -timeout 4h ./test/crash -rounds $(KILLS)
 
 # Which targets make fuzz runs.
 FUZZ ?= ^Fuzz

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -40,7 +41,8 @@ func partitionCode(err error) int16 {
 		return kerr.InvalidProducerEpoch.Code
 	case errors.Is(err, segment.ErrCorrupt):
 		return kerr.CorruptMessage.Code
-	case errors.Is(err, segment.ErrStorage), errors.Is(err, segment.ErrNoSpace), errors.Is(err, segment.ErrClosed):
+	case errors.Is(err, segment.ErrStorage), errors.Is(err, segment.ErrNoSpace), errors.Is(err, segment.ErrClosed),
+		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // no descriptor for a segment: a later try may get one
 		return kerr.KafkaStorageError.Code
 	case errors.Is(err, errDuplicatePartition):
 		return kerr.InvalidRequest.Code

@@ -11,6 +11,7 @@ import (
 type descriptors struct {
 	connections int
 	logs        int
+	unsynced    int // logs, and half of what is kept for the rest
 }
 
 // reservedDescriptors are kept for what is neither: the metadata log, event
@@ -34,5 +35,5 @@ func shareDescriptors(limit int) descriptors {
 	}
 	usable := max(limit-reservedDescriptors, limit/2, 8)
 	logs := max(usable/3, 4)
-	return descriptors{connections: usable - logs, logs: logs}
+	return descriptors{connections: usable - logs, logs: logs, unsynced: logs + (limit-usable)/2}
 }

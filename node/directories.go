@@ -139,6 +139,7 @@ func noData(found []foundDir, metadata string) error {
 func (n *Node) openDirs(cluster string) error {
 	id := segment.Ident{NodeID: n.cfg.NodeID, ClusterID: cluster}
 	n.files = segment.NewFileBudget(n.descriptors.logs - n.descriptors.logs/unsyncedShare)
+	n.files.BoundUnsynced(n.descriptors.unsynced)
 	for _, path := range n.cfg.LogDirs {
 		d, err := segment.OpenDir(n.fs, path, id, n.log)
 		if err != nil {

@@ -101,7 +101,7 @@ func (r *Replica) Retain() (deleted int, err error) {
 			return nil
 		}
 		r.log.ExpireProducers(s.nowMs)
-		deleted, err = r.log.Retain(s.nowMs)
+		deleted, err = r.log.Retain(s.clock.retentionMs())
 		return err
 	})
 	return deleted, err

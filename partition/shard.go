@@ -25,6 +25,8 @@ type Config struct {
 	Pressed func() bool
 	// Observe is told of every round and sync, for metrics.
 	Observe Observer
+
+	clock *clock // of tests; nil: the system's
 }
 
 // Observer is told what a shard did. Its methods run on the shard's and the
@@ -52,7 +54,8 @@ type Shard struct {
 	closing error // set before done is closed
 
 	// Owned by the loop; never touched elsewhere.
-	nowMs    int64
+	clock    clock
+	nowMs    int64 // clock.ms at the beginning of the round
 	replicas map[*Replica]struct{}
 	touched  []*Replica
 	logs     []*segment.Log
@@ -66,7 +69,10 @@ type Shard struct {
 // NewShard starts a shard's loop and its syncer. write is the loop's own
 // backend, sync the syncer's; the shard closes both.
 func NewShard(cfg Config, write, sync segment.LogIO, log *slog.Logger) *Shard {
-	s := &Shard{cfg: cfg, io: write, log: log, done: make(chan struct{}), replicas: map[*Replica]struct{}{}}
+	s := &Shard{cfg: cfg, io: write, log: log, done: make(chan struct{}), replicas: map[*Replica]struct{}{}, clock: newClock()}
+	if cfg.clock != nil {
+		s.clock = *cfg.clock
+	}
 	s.box.wake = make(chan struct{}, 1)
 	s.syncer = newSyncer(s, sync)
 	go s.loop()
@@ -127,7 +133,7 @@ func (s *Shard) loop() {
 
 // round runs every command that was waiting, then writes what they staged.
 func (s *Shard) round(queue []Command) {
-	s.nowMs = time.Now().UnixMilli()
+	s.nowMs = s.clock.ms()
 	for _, c := range queue {
 		c.run(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,6 +59,24 @@ func (g *gatedIO) Sync(files []*segment.File) []error {
 	return errs
 }
 
+// testIO is pwritev, or the backend that RINGMAIN_TEST_IO names (make test runs both).
+func testIO(t *testing.T) segment.LogIO {
+	t.Helper()
+	engine := os.Getenv("RINGMAIN_TEST_IO")
+	if engine == "" {
+		engine = "pwritev"
+	}
+	make, _, _, err := segment.ProbeIO(t.TempDir(), engine)
+	if err != nil {
+		t.Skip("io_uring is not allowed here: ", err)
+	}
+	io, err := make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return io
+}
+
 type silent struct{}
 
 func (silent) Appended(int, int64, time.Duration) {}
@@ -78,13 +97,19 @@ type fixture struct {
 
 func newFixture(t *testing.T, change func(*Settings)) *fixture {
 	t.Helper()
+	return newFixtureAt(t, nil, change)
+}
+
+// newFixtureAt is newFixture with a clock of the test's.
+func newFixtureAt(t *testing.T, c *clock, change func(*Settings)) *fixture {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	dir, err := segment.OpenDir(vfs.OS{}, t.TempDir(), segment.Ident{ClusterID: "c", NodeID: 1}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{t: t, dir: dir, write: &gatedIO{LogIO: segment.NewPwritevIO()}, sync: &gatedIO{LogIO: segment.NewPwritevIO()}}
-	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}}, f.write, f.sync, log)
+	f := &fixture{t: t, dir: dir, write: &gatedIO{LogIO: testIO(t)}, sync: &gatedIO{LogIO: testIO(t)}}
+	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}, clock: c}, f.write, f.sync, log)
 	set := &Settings{Log: segment.DefaultConfig(), MinInSyncReplicas: 1, FlushMessages: 1 << 62, FlushMs: 1 << 62}
 	if change != nil {
 		change(set)

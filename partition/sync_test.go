@@ -138,14 +138,14 @@ func TestWhatAKillLeftUnsyncedIsSynced(t *testing.T) {
 	if _, err := l.Stage(b, 0, b.MaxTimestamp(), time.Now().UnixMilli()); err != nil {
 		t.Fatal(err)
 	}
-	if err := segment.Flush(segment.NewPwritevIO(), []*segment.Log{l}); err != nil {
+	if err := segment.Flush(testIO(t), []*segment.Log{l}); err != nil {
 		t.Fatal(err)
 	}
 	dir.Close() // the log is left as a kill leaves it
 
 	dir, l = open()
 	defer dir.Close()
-	s := NewShard(Config{SyncBytes: 1 << 40, Observe: silent{}}, segment.NewPwritevIO(), segment.NewPwritevIO(), log)
+	s := NewShard(Config{SyncBytes: 1 << 40, Observe: silent{}}, testIO(t), testIO(t), log)
 	defer s.Stop()
 	r := NewReplica(tp, id, l, &Settings{Log: segment.DefaultConfig(), FlushMessages: 1 << 62, FlushMs: 1 << 62}, Role{Leader: 1, ISR: 1, Local: true})
 	if err := s.Adopt(r); err != nil {

@@ -110,7 +110,7 @@ func BenchmarkRound(b *testing.B) {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	l := warmLog(b, io)
 	end := l.EndOffset()
@@ -135,7 +135,7 @@ func BenchmarkPlan(b *testing.B) {
 func BenchmarkOpenClean(b *testing.B) {
 	d := openDir(b, vfs.OS{}, b.TempDir()+"/data")
 	defer d.Close()
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	cfg := DefaultConfig()
 	l, _, err := d.OpenLog(model.TopicPartition{Topic: "t"}, testTopic, cfg)

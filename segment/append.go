@@ -163,6 +163,11 @@ func (l *Log) prepare(r *round, index int) error {
 // openForWrite makes sure that the segment's file exists and stays open until
 // it was synced.
 func (l *Log) openForWrite(seg *segment, end int64) error {
+	if !seg.pinned {
+		if err := l.home.budget.roomToWrite(); err != nil {
+			return err
+		}
+	}
 	if !seg.onDisk {
 		if err := l.createFile(seg); err != nil {
 			return err

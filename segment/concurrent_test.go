@@ -149,7 +149,7 @@ func TestHeldRangesSurviveDeletion(t *testing.T) {
 	d := openDir(t, vfs.OS{}, t.TempDir()+"/data")
 	defer d.Close()
 	l, _ := openLog(t, d, smallConfig())
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	first := batchOf(t0, 1, 500)
 	appendAll(t, io, l, 0, first)
@@ -222,7 +222,7 @@ func TestManyPartitions(t *testing.T) {
 	path := t.TempDir() + "/data"
 	d := openDir(t, vfs.OS{}, path)
 	d.UseFileBudget(NewFileBudget(budget))
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	logs := make([]*Log, partitions)
 	for i := range logs {

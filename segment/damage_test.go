@@ -39,7 +39,7 @@ func TestTornTailIsCut(t *testing.T) {
 	for name, tail := range tornTails {
 		t.Run(name, func(t *testing.T) {
 			mem, d, l := newMemLog(t)
-			io := NewPwritevIO()
+			io := testIO()
 			defer io.Close()
 			var all []record.Batch
 			for i := range 5 {
@@ -101,7 +101,7 @@ func TestTornTailIsCut(t *testing.T) {
 // cleanly or killed.
 func history(t testing.TB, clean bool) (*vfs.Mem, []record.Batch) {
 	mem, d, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	var all []record.Batch
 	for i := range 80 {
@@ -266,7 +266,7 @@ func checkDamaged(t testing.TB, seed uint64) {
 		}
 	}
 	// And it can go on.
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	next := l.EndOffset()
 	if base := appendAll(t, io, l, 9, batchOf(t0, 1, 10)); base != next {
@@ -351,7 +351,7 @@ func TestFailedWriteTakesTheLogOffline(t *testing.T) {
 	fault := vfs.NewFaulty(vfs.NewMem())
 	d := openDir(t, fault, "/data")
 	l, _ := openLog(t, d, smallConfig())
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	appendAll(t, io, l, 0, batchOf(t0, 1, 10))
 	other, _, err := d.OpenLog(otherTP, testTopic, smallConfig())
@@ -377,7 +377,7 @@ func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 	fault := vfs.NewFaulty(vfs.NewMem())
 	d := openDir(t, fault, "/data")
 	l, _ := openLog(t, d, smallConfig())
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	fault.Inject(vfs.Rule{Op: vfs.OpOpen, Pattern: "*.log", Err: syscall.EMFILE})
 	b := produced(1, 0, 0, t0, 2)

@@ -97,7 +97,7 @@ func TestInterruptedFormatIsFinished(t *testing.T) {
 
 func TestAnotherTopicsDirectoryIsRefused(t *testing.T) {
 	mem, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	appendAll(t, io, l, 0, batchOf(t0, 1, 10))
 	mem = mem.KillClone()
@@ -126,7 +126,7 @@ func TestAnotherTopicsDirectoryIsRefused(t *testing.T) {
 
 func TestDeletedPartitionStaysDeletedAfterAKill(t *testing.T) {
 	mem, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	appendAll(t, io, l, 0, batchOf(t0, 1, 10))
 	if err := l.Delete(); err != nil {
@@ -146,7 +146,7 @@ func TestDeletedPartitionStaysDeletedAfterAKill(t *testing.T) {
 // and a power cut.
 func TestLogStartHolds(t *testing.T) {
 	mem, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	for range 30 {
 		appendAll(t, io, l, 0, batchOf(t0, 1, 300))
@@ -203,7 +203,7 @@ func TestLogStartHolds(t *testing.T) {
 
 func TestRetention(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	for i := range 60 {
 		appendAll(t, io, l, 0, batchOf(t0+int64(i)*1000, 1, 300))
@@ -252,7 +252,7 @@ func TestRetention(t *testing.T) {
 
 func TestRollByTimeAsKafkaDoes(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	cfg := smallConfig()
 	cfg.SegmentMs = 10_000
@@ -284,7 +284,7 @@ func TestRollByTimeAsKafkaDoes(t *testing.T) {
 
 func TestEpochAnswers(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	if e, o := l.EpochEnd(0); e != -1 || o != -1 {
 		t.Errorf("no epoch known: %d, %d", e, o)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"ringmain/internal/vfs"
 )
@@ -103,7 +104,7 @@ func (f *File) open(flag int) (done bool, err error) {
 
 // Release gives a reference back.
 func (f *File) Release() {
-	if f.refs.Add(-1) == 0 && f.gone.Load() {
+	if f.refs.Add(-1) == 0 && (f.gone.Load() || f.home.budget.exceeded.Load()) {
 		f.tryClose()
 	}
 }
@@ -135,14 +136,40 @@ func (f *File) doom() {
 // soft: files in use, among them those with unsynced bytes, stay open.
 type FileBudget struct {
 	max   int
+	most  int // with files that have unsynced bytes; 0: no bound
 	mu    sync.Mutex
 	files []*File
 	hand  int
-	locks [64]sync.Mutex // serialise open and close of one file
+	// exceeded: more than max are open. What is given back is then closed at once.
+	exceeded atomic.Bool
+	locks    [64]sync.Mutex // serialise open and close of one file
 }
 
 // NewFileBudget allows limit open segment and index files (at least 16).
 func NewFileBudget(limit int) *FileBudget { return &FileBudget{max: max(limit, 16)} }
+
+// BoundUnsynced makes appends that need one more file fail while so many are open:
+// files with unsynced bytes must leave the descriptors by which they are synced, and
+// what else the process needs. Call it before the first log is opened.
+func (b *FileBudget) BoundUnsynced(most int) { b.most = max(most, b.max+1) }
+
+// roomToWrite is nil, or why no further file may take bytes now.
+func (b *FileBudget) roomToWrite() error {
+	if b.most == 0 {
+		return nil
+	}
+	n := b.Open()
+	for n >= b.most {
+		if v := b.victim(); v == nil || !v.tryClose() && b.Open() >= n {
+			break
+		}
+		n = b.Open()
+	}
+	if n >= b.most {
+		return fmt.Errorf("%d segment files are open until they are synced, as many as ringmain.open.files or the process's limit allows: %w", n, syscall.EMFILE)
+	}
+	return nil
+}
 
 // Open is the number of descriptors now.
 func (b *FileBudget) Open() int {
@@ -167,6 +194,7 @@ func (b *FileBudget) add(f *File) {
 	b.mu.Lock()
 	f.slot = len(b.files)
 	b.files = append(b.files, f)
+	b.exceeded.Store(len(b.files) > b.max)
 	b.mu.Unlock()
 }
 
@@ -177,6 +205,7 @@ func (b *FileBudget) remove(f *File) {
 	b.files[f.slot].slot = f.slot
 	b.files[last] = nil
 	b.files = b.files[:last]
+	b.exceeded.Store(len(b.files) > b.max)
 	f.slot = -1
 	b.mu.Unlock()
 }

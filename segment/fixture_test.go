@@ -40,7 +40,7 @@ func makeFixture(t *testing.T, root string, clean bool) {
 	d := openDir(t, vfs.OS{}, root)
 	cfg := smallConfig()
 	l, _ := openLog(t, d, cfg)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	for i, b := range fixtureBatches() {
 		appendAll(t, io, l, int32(1+i/10), b)
@@ -123,7 +123,7 @@ func TestFixturesOpen(t *testing.T) {
 					t.Errorf("batch %d again: %+v, %v", i, dup, err)
 				}
 			}
-			io := NewPwritevIO()
+			io := testIO()
 			defer io.Close()
 			if base := appendAll(t, io, l, 4, batchOf(t0, 1, 1)); base != 72 {
 				t.Errorf("append at %d", base)

@@ -24,7 +24,7 @@ func TestIdlePartitionIsSmall(t *testing.T) {
 	}
 	d := openDir(t, vfs.OS{}, t.TempDir()+"/data")
 	defer d.Close()
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	logs := make([]*Log, partitions)
 	before := heap()

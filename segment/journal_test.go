@@ -40,7 +40,7 @@ type many struct {
 const manyJournal = 2*24<<10 + 2*journalBlock
 
 func newMany(t testing.TB, seed uint64, logs int) *many {
-	m := &many{t: t, rng: rand.New(rand.NewPCG(seed, 5)), mem: vfs.NewMem(), cfg: smallConfig(), io: NewPwritevIO(), written: make([][]record.Batch, logs), durable: make([]int64, logs)}
+	m := &many{t: t, rng: rand.New(rand.NewPCG(seed, 5)), mem: vfs.NewMem(), cfg: smallConfig(), io: testIO(), written: make([][]record.Batch, logs), durable: make([]int64, logs)}
 	m.cfg.SegmentBytes = int32(3000 + m.rng.IntN(20000))
 	m.open()
 	return m

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // PartitionWrite is what one round appends to one file.
@@ -100,6 +102,20 @@ func (p *pwritevIO) Close() error {
 	return nil
 }
 
+// descriptorWait is how long a sync waits for a descriptor that it needs.
+const descriptorWait = 10 * time.Second
+
+// withDescriptor repeats what failed for want of a descriptor: it was not begun, so
+// unlike a failed sync it has lost nothing, and others give theirs back.
+func withDescriptor(open func() error) error {
+	for end := time.Now().Add(descriptorWait); ; time.Sleep(5 * time.Millisecond) {
+		err := open()
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
 // syncMetadata makes the content of a new partition's partition.metadata
 // durable: what says whose records these are must not be lost before them.
 func syncMetadata(h *home) error {
@@ -155,7 +171,7 @@ func syncNames(files []*File) []error {
 	syncDir := func(f *File, path string) error {
 		err, ok := done[path]
 		if !ok {
-			if err = f.home.fs.SyncDir(path); err != nil {
+			if err = withDescriptor(func() error { return f.home.fs.SyncDir(path) }); err != nil {
 				err = fmt.Errorf("make the name of a new segment durable: %w", err)
 			}
 			done[path] = err
@@ -169,7 +185,7 @@ func syncNames(files []*File) []error {
 		}
 		var err error
 		if f.home.fresh.Load() {
-			err = errors.Join(syncMetadata(f.home), syncDir(f, f.home.root))
+			err = errors.Join(withDescriptor(func() error { return syncMetadata(f.home) }), syncDir(f, f.home.root))
 		}
 		if err = errors.Join(err, syncDir(f, f.home.path)); err != nil {
 			errs = setErr(errs, len(files), i, err)

@@ -197,23 +197,28 @@ func (r *ringIO) Sync(files []*File) []error {
 				continue
 			}
 			for tag, k := range r.syncItem[:n] {
-				res := r.syncRes[tag]
-				switch {
-				case res == 0:
-				case retryable(syscall.Errno(-res)):
-					// Not begun, so nothing was reported and lost: once more,
-					// and that answer counts.
-					if err := files[k].f.SyncData(); err != nil {
-						errs = setErr(errs, len(files), k, err)
-					}
-				default:
-					errs = setErr(errs, len(files), k, fmt.Errorf("sync %s: %w", files[k].Path(), syscall.Errno(-res)))
+				if err := finishSync(files[k], r.syncRes[tag]); err != nil {
+					errs = setErr(errs, len(files), k, err)
 				}
 			}
 		}
 		from = i
 	}
 	return errs
+}
+
+// finishSync looks at one completion. Only a sync that was not begun is asked for
+// once more, and that answer counts: it has reported nothing that would be lost. Any
+// other error is final, ECANCELED too: the bytes are not known to be on disk.
+func finishSync(f *File, res int32) error {
+	switch {
+	case res == 0:
+		return nil
+	case retryable(syscall.Errno(-res)):
+		return f.f.SyncData()
+	default:
+		return fmt.Errorf("sync %s: %w", f.Path(), syscall.Errno(-res))
+	}
 }
 
 func (r *ringIO) Close() error {

@@ -30,7 +30,7 @@ func appendOne(t *testing.T, l *Log) {
 	if _, err := l.Stage(b, 0, 1, 1); err != nil {
 		t.Fatal(err)
 	}
-	if errs := Flush(NewPwritevIO(), []*Log{l}); errs != nil && errs[0] != nil {
+	if errs := Flush(testIO(), []*Log{l}); errs != nil && errs[0] != nil {
 		t.Fatal(errs[0])
 	}
 }

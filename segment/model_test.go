@@ -540,7 +540,7 @@ func (s *scenario) verifyProducers(when string, lossy bool) {
 
 func TestRandomOperations(t *testing.T) {
 	for seed := range histories(150) {
-		s := newScenario(t, seed, NewPwritevIO())
+		s := newScenario(t, seed, testIO())
 		for range 150 {
 			s.step()
 		}
@@ -573,7 +573,7 @@ func FuzzOperations(f *testing.F) {
 		f.Add(seed, uint8(100))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, steps uint8) {
-		s := newScenario(t, seed, NewPwritevIO())
+		s := newScenario(t, seed, testIO())
 		defer s.io.Close()
 		for range steps {
 			s.step()

@@ -19,7 +19,7 @@ func newMemLog(t testing.TB) (*vfs.Mem, *Dir, *Log) {
 
 func TestProducerRules(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	var sent []record.Batch
 	for i := range 7 {
@@ -60,7 +60,7 @@ func TestProducerRules(t *testing.T) {
 
 func TestSequencesWrapIn31Bits(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	wraps := produced(1, 0, math.MaxInt32-1, t0, 4) // 2147483646, 2147483647, 0, 1
 	appendAll(t, io, l, 0, wraps)
@@ -83,7 +83,7 @@ func TestSequencesWrapIn31Bits(t *testing.T) {
 
 func TestStagedBatchesCount(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	a, b := produced(5, 0, 0, t0, 2), produced(5, 0, 2, t0, 2)
 	for _, x := range []record.Batch{a, b} {
@@ -107,7 +107,7 @@ func TestStagedBatchesCount(t *testing.T) {
 
 func TestLogAppendTimeIsTheDuplicatesAnswer(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	mk := func() record.Batch {
 		b := record.NewBuilder()
@@ -123,7 +123,7 @@ func TestLogAppendTimeIsTheDuplicatesAnswer(t *testing.T) {
 
 func TestProducersExpire(t *testing.T) {
 	_, _, l := newMemLog(t)
-	io := NewPwritevIO()
+	io := testIO()
 	defer io.Close()
 	appendAll(t, io, l, 0, produced(1, 0, 0, t0, 1))
 	appendAll(t, io, l, 0, produced(2, 0, 0, t0+1000, 1))

@@ -23,8 +23,13 @@ const (
 // differs each time.
 type pattern struct {
 	batch  record.Batch
-	values []int // where records' values begin; nil unless they carry stamps
+	values []int         // where records' values begin; nil unless they carry stamps
+	dated  time.Duration // when its timestamps were set, on the clock of pace.Now
 }
+
+// dateEvery is how old the timestamps of a batch may get: retention by time must not
+// take records for older than they are.
+const dateEvery = time.Second
 
 // newPatterns builds the batches of one loop. stamped: their values are to take
 // stamps, so they must not be compressed.
@@ -117,14 +122,24 @@ func (p *pattern) stamp(s audit.Stamp) {
 	}
 }
 
-// Where in a batch an idempotent producer says who it is.
+// Where in a batch lies what differs from one sending to the next.
 const (
 	crcAt           = 17
 	crcFrom         = 21
+	baseTimestampAt = 27
+	maxTimestampAt  = 35
 	producerIDAt    = 43
 	producerEpochAt = 51
 	baseSequenceAt  = 53
 )
+
+// date gives all records the time of now; there are no differences between them.
+func (p *pattern) date(now time.Duration) {
+	p.dated = now
+	ms := uint64(time.Now().UnixMilli())
+	binary.BigEndian.PutUint64(p.batch[baseTimestampAt:], ms)
+	binary.BigEndian.PutUint64(p.batch[maxTimestampAt:], ms)
+}
 
 // number makes the batch one of an idempotent producer.
 func (p *pattern) number(id int64, epoch int16, sequence int32) {

@@ -139,6 +139,10 @@ func (p *producer) send() error {
 		r.intended = p.sends.Next()
 		p.owed--
 	}
+	old := now-b.dated > dateEvery
+	if old {
+		b.date(now)
+	}
 	if p.changes {
 		if t.stream != nil {
 			r.sequence = t.stream.Next(int(r.records))
@@ -148,6 +152,8 @@ func (p *producer) send() error {
 			b.number(t.producerID, t.epoch, t.sequence)
 			t.sequence = (t.sequence + r.records) & (1<<31 - 1)
 		}
+	}
+	if old || p.changes {
 		b.seal()
 	}
 	announce(t.head, p.link.next, len(b.batch))

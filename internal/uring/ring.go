@@ -37,6 +37,11 @@ type Ring struct {
 	mem     []byte // mapped; holds vecs
 	vecs    []syscall.Iovec
 	used    int // vecs taken since the last Run
+
+	// enter submits and waits for so many completions. Tests put the kernel's
+	// refusals in its place.
+	enter    func(wait uint32) (uint, error)
+	patience int // ms that Run waits for a kernel that is short of memory
 }
 
 // New makes a ring for up to entries operations and vectors buffers a run.
@@ -46,6 +51,7 @@ func New(entries, vectors int) (*Ring, error) {
 	if err := r.ring.QueueInit(uint32(entries), 0); err != nil {
 		return nil, fmt.Errorf("io_uring_setup: %w", err)
 	}
+	r.enter, r.patience = r.ring.SubmitAndWait, maxBusy
 	if vectors > 0 {
 		size := vectors * int(unsafe.Sizeof(syscall.Iovec{}))
 		mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -131,9 +137,9 @@ func (r *Ring) PushSync(fd, tag int) error {
 // place is unknown.
 func (r *Ring) Run(results []int32) error {
 	left := uint32(r.pushed)
-	patience := maxBusy
+	patience := r.patience
 	for done := uint32(0); done < left; {
-		_, err := r.ring.SubmitAndWait(left - done)
+		_, err := r.enter(left - done)
 		switch {
 		case err == nil, errors.Is(err, unix.EINTR):
 		case (errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EBUSY)) && patience > 0:

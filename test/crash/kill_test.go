@@ -33,22 +33,28 @@ const (
 	partitions = 6
 )
 
-func TestKillUnderLoad(t *testing.T) {
+// moments are the random times of a test's kills.
+func moments(t *testing.T) *rand.Rand {
 	s := *seed
 	if s == 0 {
 		s = uint64(time.Now().UnixNano())
 	}
-	rng := rand.New(rand.NewPCG(s, 0))
 	t.Logf("seed %d, %d kills", s, *rounds)
+	return rand.New(rand.NewPCG(s, 0))
+}
+
+func TestKillUnderLoad(t *testing.T) {
+	t.Parallel()
+	rng := moments(t)
 	// A small segment size makes kills meet rolls.
 	b := harness.StartOwn(t, harness.Options{Overrides: []string{"log.segment.bytes=1048576"}})
-	createTopic(t, b.Addr())
+	createTopic(t, b.Addr(), topic, partitions)
 
 	l := newLedger(partitions)
 	stop := make(chan struct{})
 	var producers sync.WaitGroup
 	for p := range int32(partitions) {
-		producers.Go(func() { load(t, b.Addr(), p, l, stop) })
+		producers.Go(func() { load(t, b.Addr(), topic, p, l, stop) })
 	}
 	for r := range *rounds {
 		before := l.acknowledged()
@@ -67,7 +73,7 @@ func TestKillUnderLoad(t *testing.T) {
 	if len(l.failed) > 0 {
 		t.Errorf("%d records failed for their producers, the first with: %v", len(l.failed), l.failed[0])
 	}
-	readBack(t, b.Addr(), l)
+	readBack(t, b.Addr(), topic, l)
 	for _, c := range l.verdict() {
 		t.Error(c)
 	}
@@ -82,9 +88,8 @@ func TestKillUnderLoad(t *testing.T) {
 	if err := b.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	again := newLedger(partitions)
-	again.acked = l.acked
-	readBack(t, b.Addr(), again)
+	again := l.again()
+	readBack(t, b.Addr(), topic, again)
 	for _, c := range again.verdict() {
 		t.Error("after a clean stop: ", c)
 	}
@@ -99,7 +104,8 @@ func client(t *testing.T, addr string, opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-func createTopic(t *testing.T, addr string) {
+func createTopic(t *testing.T, addr, topic string, partitions int32) {
+	t.Helper()
 	cl := client(t, addr)
 	defer cl.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -109,8 +115,9 @@ func createTopic(t *testing.T, addr string) {
 	}
 }
 
-// load produces to one partition until stop, then waits for the answers.
-func load(t *testing.T, addr string, p int32, l *ledger, stop <-chan struct{}) {
+// load produces with acks=all and idempotence to one partition until stop, then waits
+// for the answers.
+func load(t *testing.T, addr, topic string, p int32, l *ledger, stop <-chan struct{}) {
 	cl := client(t, addr,
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.ProducerLinger(time.Millisecond), kgo.MaxBufferedRecords(500), kgo.ProducerBatchMaxBytes(32<<10),
@@ -133,7 +140,7 @@ func load(t *testing.T, addr string, p int32, l *ledger, stop <-chan struct{}) {
 }
 
 // readBack reads every partition from its start to its end.
-func readBack(t *testing.T, addr string, l *ledger) {
+func readBack(t *testing.T, addr, topic string, l *ledger) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 120*time.Second)
 	defer cancel()
@@ -146,13 +153,25 @@ func readBack(t *testing.T, addr string, l *ledger) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	starts, err := kadm.NewClient(admin).ListStartOffsets(ctx, topic)
+	if err == nil {
+		err = starts.Error()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	from, left := map[int32]kgo.Offset{}, map[int32]int64{}
 	ends.Each(func(o kadm.ListedOffset) {
-		from[o.Partition] = kgo.NewOffset().AtStart()
-		if o.Offset > 0 {
+		start := starts[topic][o.Partition].Offset
+		l.foundStart(o.Partition, start)
+		if o.Offset > start {
+			from[o.Partition] = kgo.NewOffset().At(start)
 			left[o.Partition] = o.Offset - 1
 		}
 	})
+	if len(left) == 0 {
+		return
+	}
 	cl := client(t, addr, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
 	defer cl.Close()
 	for len(left) > 0 {

@@ -30,6 +30,19 @@ func TestLedgerFindsWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: verdict %q", name, got)
 		}
 	}
+	for _, c := range []struct {
+		start int64
+		well  bool
+	}{{4, true}, {7, true}, {9, true}, {3, false}, {10, false}} {
+		l := newLedger(1)
+		l.ack(0, 0, 2, nil) // deleted in any case
+		l.askStart(0, 9)
+		l.ackStart(0, 4)
+		l.foundStart(0, c.start)
+		if got := l.verdict(); (len(got) == 0) != c.well {
+			t.Errorf("log start %d: verdict %q", c.start, got)
+		}
+	}
 	l := newLedger(1)
 	l.ack(0, 0, 5, nil)
 	l.ack(0, 1, 5, nil)

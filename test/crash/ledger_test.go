@@ -15,6 +15,9 @@ type ledger struct {
 	total      int
 	read       []map[int64]int // per partition: offset -> rank
 	last       []int           // rank of the record read last, -1 before the first
+	start      []int64         // log start that was read back
+	asked      []int64         // highest log start that was asked for
+	deleted    []int64         // highest one that was acknowledged
 	complaints []string
 }
 
@@ -25,7 +28,50 @@ func newLedger(partitions int) *ledger {
 		l.read = append(l.read, map[int64]int{})
 		l.last = append(l.last, -1)
 	}
+	l.start, l.asked, l.deleted = make([]int64, partitions), make([]int64, partitions), make([]int64, partitions)
 	return l
+}
+
+// again is the ledger for reading the same once more.
+func (l *ledger) again() *ledger {
+	n := newLedger(len(l.acked))
+	n.acked, n.total, n.asked, n.deleted = l.acked, l.total, l.asked, l.deleted
+	return n
+}
+
+// newest is the highest offset that was acknowledged, -1 before the first.
+func (l *ledger) newest(partition int32) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	newest := int64(-1)
+	for offset := range l.acked[partition] {
+		newest = max(newest, offset)
+	}
+	return newest
+}
+
+// askStart notes that a log start is asked for, ackStart that it was acknowledged.
+func (l *ledger) askStart(partition int32, offset int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked[partition] = max(l.asked[partition], offset)
+}
+
+func (l *ledger) ackStart(partition int32, offset int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deleted[partition] = max(l.deleted[partition], offset)
+}
+
+// foundStart notes the log start that the broker names.
+func (l *ledger) foundStart(partition int32, offset int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.start[partition] = offset
+	if offset < l.deleted[partition] || offset > l.asked[partition] {
+		l.complain("partition %d: the log starts at %d; DeleteRecords up to %d was acknowledged, and up to %d asked for",
+			partition, offset, l.deleted[partition], l.asked[partition])
+	}
 }
 
 // padding makes records large enough that a kill finds batches half written.
@@ -88,6 +134,9 @@ func (l *ledger) verdict() []string {
 	defer l.mu.Unlock()
 	for p, acked := range l.acked {
 		for offset, rank := range acked {
+			if offset < l.start[p] {
+				continue
+			}
 			if got, ok := l.read[p][offset]; !ok {
 				l.complain("partition %d: record %d was acknowledged at offset %d, where nothing is", p, rank, offset)
 			} else if got != rank {

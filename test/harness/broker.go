@@ -31,6 +31,7 @@ type Options struct {
 	Overrides []string // each a key=value for --override
 	Args      []string // more arguments for serve
 	Env       []string // more variables, key=value
+	Binary    string   // to run in place of Binary(); a script, say, that sets limits before
 }
 
 // Broker is a broker process, or an external one known only by its address.
@@ -82,9 +83,12 @@ func Launch(opts Options) (*Broker, error) {
 	if addr := os.Getenv("BROKER"); addr != "" {
 		return &Broker{external: true, ready: map[string]string{"kafka": addr}}, nil
 	}
-	bin, err := Binary()
-	if err != nil {
-		return nil, err
+	bin := opts.Binary
+	if bin == "" {
+		var err error
+		if bin, err = Binary(); err != nil {
+			return nil, err
+		}
 	}
 	if opts.Listen == "" {
 		opts.Listen = "127.0.0.1:0"
@@ -107,7 +111,9 @@ func Launch(opts Options) (*Broker, error) {
 	return b, nil
 }
 
-func (b *Broker) start() error {
+// spawn starts the process and does not wait for anything. ready receives the first
+// line of standard output.
+func (b *Broker) spawn() (ready <-chan string, err error) {
 	args := []string{"serve", "--data-dir", b.opts.DataDir, "--listen", b.opts.Listen, "--http", b.opts.HTTP}
 	for _, kv := range b.opts.Overrides {
 		args = append(args, "--override", kv)
@@ -119,10 +125,10 @@ func (b *Broker) start() error {
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := b.cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := b.cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	line := make(chan string, 1)
 	read := make(chan struct{})
@@ -139,7 +145,14 @@ func (b *Broker) start() error {
 		b.waited = cmd.Wait()
 		close(exited)
 	}(b.cmd, b.exited)
+	return line, nil
+}
 
+func (b *Broker) start() error {
+	line, err := b.spawn()
+	if err != nil {
+		return err
+	}
 	select {
 	case first := <-line:
 		fields, err := parseReady(first)
@@ -259,6 +272,24 @@ func (b *Broker) Restart() error {
 	}
 	b.opts.Listen = b.Addr()
 	return b.start()
+}
+
+// StartAndKill starts the broker as Restart does and kills it after so long a time,
+// wherever its start has come by then.
+func (b *Broker) StartAndKill(after time.Duration) error {
+	if b.external || b.Alive() {
+		return errors.New("an external broker or one that runs cannot be started")
+	}
+	b.opts.Listen = b.Addr()
+	if _, err := b.spawn(); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(after):
+	case <-b.exited: // by itself: the next start says why
+	}
+	b.Kill()
+	return nil
 }
 
 // Close stops the broker, killing it if need be, and removes its own directory.
