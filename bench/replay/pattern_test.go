@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"testing"
 	"time"
@@ -162,5 +163,29 @@ func TestStampsAreThoseThatTheAccountReads(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Records are as old as they are sent, so that retention by time does not take a long
+// load's for older than they are.
+func TestBatchesAreDated(t *testing.T) {
+	s := workload.Defaults(workload.Produce)
+	s.Codec = "lz4"
+	p := &newPatterns(&s, 1, false)[0]
+	binary.BigEndian.PutUint64(p.batch[baseTimestampAt:], 0)
+	binary.BigEndian.PutUint64(p.batch[maxTimestampAt:], 0)
+	before := time.Now().UnixMilli()
+	p.date(5 * time.Second)
+	p.seal()
+	if !p.batch.ChecksumOK() || p.batch.BaseTimestamp() < before || p.batch.MaxTimestamp() != p.batch.BaseTimestamp() || p.dated != 5*time.Second {
+		t.Errorf("%v, dated %v: times %d and %d", p.batch, p.dated, p.batch.BaseTimestamp(), p.batch.MaxTimestamp())
+	}
+	r, err := record.NewReader(p.batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if rec, err := r.Next(); err != nil || rec.Timestamp < before {
+		t.Errorf("a record of time %d, %v", rec.Timestamp, err)
 	}
 }
