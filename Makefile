@@ -65,6 +65,10 @@ crash: ## a broker under mixed load, killed and started again KILLS times
 # Which targets make fuzz runs.
 FUZZ ?= ^Fuzz
 
+.PHONY: histories
+histories: ## ten thousand random histories of logs and journals, with kills and power cuts
+	RINGMAIN_HISTORIES=10000 $(GO) test $(TAGS) $(TEST_LD) -count=1 -timeout 3h -run 'TestRandomOperations$$|TestJournalSurvivesPowerCuts' ./segment
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
 	@$(GO) test $(TAGS) $(TEST_LD) -list '$(FUZZ)' ./... | awk '/^Fuzz/ {names[++n]=$$1} /^ok/ {for (i=1; i<=n; i++) print $$2, names[i]; n=0}' \

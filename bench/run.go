@@ -76,6 +76,9 @@ func runWithin(ctx context.Context, o Options, within spans) (doc *result.Docume
 	if err := o.Spec.Validate(); err != nil {
 		return nil, err
 	}
+	if len(o.Bootstrap) == 0 {
+		return nil, errors.New("no broker is named")
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -26,7 +26,9 @@ import (
 //   - a fetch with too little to answer is parked until enough was appended or
 //     its max wait has passed; nothing polls
 //   - the bytes go from the page cache to the socket (netio; large ranges by sendfile); ranges
-//     that are not in the cache are read in on the pool first
+//     that are not in the cache, or that an earlier process wrote and this one
+//     has not read yet, are read in on the pool first, and their checksums
+//     compared: a damaged batch is never sent, those before it are
 //
 // Replicas do not fetch from this broker: a replica id is refused with
 // CLUSTER_AUTHORIZATION_FAILED.
@@ -277,7 +279,7 @@ func (c *fetchCall) look() {
 	first := true
 	for i := range c.parts {
 		p := &c.parts[i]
-		p.look(c.readCommitted, left, first)
+		p.look(c.b, c.readCommitted, left, first)
 		if p.code != 0 || p.diverged {
 			failed = true
 			continue
@@ -320,7 +322,7 @@ func (c *fetchCall) park(missing int64) {
 }
 
 // look plans the records of one partition.
-func (p *fetchPart) look(readCommitted bool, left int, first bool) {
+func (p *fetchPart) look(b *Broker, readCommitted bool, left int, first bool) {
 	if p.replica == nil {
 		return
 	}
@@ -356,11 +358,16 @@ func (p *fetchPart) look(readCommitted bool, left int, first bool) {
 	if p.offset >= limit || left <= 0 && !first {
 		return
 	}
-	p.records, err = log.Plan(p.offset, limit, min(int(p.maxBytes), left), first)
-	if err != nil {
-		p.code = partitionCode(err)
-		p.hw, p.lso, p.logStart = -1, -1, -1
+	if p.records, err = log.Plan(p.offset, limit, min(int(p.maxBytes), left), first); err != nil {
+		p.fail(err)
+		b.damage.report(p.replica.TP, p.offset, err)
 	}
+}
+
+// fail answers the partition with an error in place of records.
+func (p *fetchPart) fail(err error) {
+	p.code = partitionCode(err)
+	p.hw, p.lso, p.logStart = -1, -1, -1
 }
 
 // diverges tells whether the client has fetched what is not in this log
@@ -373,17 +380,17 @@ func (p *fetchPart) diverges(log *segment.Log) (diverged, known bool) {
 	return p.diverged, epoch != model.NoEpoch
 }
 
-// deliver answers with what was planned. Ranges that are not in the page cache
-// are read in on the pool first, with the connection paused: the loop must not
-// wait for the disk.
+// deliver answers with what was planned. Ranges that are not in the page cache,
+// or not known to be sound, are read in on the pool first, with the connection
+// paused: the loop must not wait for the disk.
 func (c *fetchCall) deliver() {
 	for i := range c.parts {
-		if c.parts[i].records.N > 0 && !c.parts[i].records.Hot() {
+		if c.parts[i].records.N > 0 && !c.parts[i].records.Ready() {
 			conn := c.conn // c is gone with its answer
 			conn.Pause()
 			c.b.pool.run(func() {
 				for i := range c.parts {
-					c.parts[i].records.Warm()
+					c.warm(&c.parts[i])
 				}
 				c.answer()
 				conn.Resume()
@@ -392,6 +399,20 @@ func (c *fetchCall) deliver() {
 		}
 	}
 	c.answer()
+}
+
+// warm reads one partition's range in and keeps of it what is sound.
+func (c *fetchCall) warm(p *fetchPart) {
+	good, err := p.records.Warm()
+	if err != nil {
+		c.b.damage.report(p.replica.TP, p.offset, err)
+		if good.N == 0 {
+			p.records.Release()
+			good = segment.Range{}
+			p.fail(err)
+		}
+	}
+	p.records = good
 }
 
 // changed tells whether an incremental answer has to name the partition, and

@@ -83,7 +83,7 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 				if c.header.Version < 4 {
 					epoch = model.NoEpoch
 				}
-				rp.ErrorCode = listOffset(replica, &rp, p.Timestamp, epoch, req.IsolationLevel == 1 && c.header.Version >= 2)
+				rp.ErrorCode = a.listOffset(replica, &rp, p.Timestamp, epoch, req.IsolationLevel == 1 && c.header.Version >= 2)
 			}
 			rt.Partitions = append(rt.Partitions, rp)
 		}
@@ -93,7 +93,7 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 }
 
 // listOffset answers for one partition. Only the leader answers.
-func listOffset(r *partition.Replica, out *kmsg.ListOffsetsResponseTopicPartition, ts int64, epoch int32, committed bool) int16 {
+func (a *admin) listOffset(r *partition.Replica, out *kmsg.ListOffsetsResponseTopicPartition, ts int64, epoch int32, committed bool) int16 {
 	if err := r.CheckLeader(epoch); err != nil {
 		return partitionCode(err)
 	}
@@ -122,6 +122,7 @@ func listOffset(r *partition.Replica, out *kmsg.ListOffsetsResponseTopicPartitio
 	}
 	found, ok, err := find(ts, limit)
 	if err != nil {
+		a.damage.report(r.TP, log.StartOffset(), err)
 		return partitionCode(err)
 	}
 	if ok {

@@ -32,6 +32,7 @@ type admin struct {
 	replicas *replicas
 	loggers  loggers
 	log      *slog.Logger
+	damage   *damageLog
 	now      func() time.Time
 }
 

@@ -254,6 +254,11 @@ func (a *applier) openOne(img *metadata.Image, dir *segment.Dir, t *metadata.Top
 	tp := model.TopicPartition{Topic: t.Name, Partition: index}
 	log, _, err := dir.OpenLog(tp, t.ID, set.Log)
 	if errors.Is(err, segment.ErrTopicID) {
+		if id, _ := dir.TopicIDOf(tp); img.TopicByID(id) != nil {
+			// Moved by hand, or a copy: to begin again, empty, would hide that the
+			// partition's own files are elsewhere.
+			return nil, fmt.Errorf("%w; the other topic exists, so put each directory back under its own name (ringmain log verify names all that are wrong)", err)
+		}
 		// A topic of this name was deleted, and a kill came before its files
 		// were removed; see setStraysAside.
 		if err := a.setAside(dir, tp); err != nil {
@@ -321,6 +326,10 @@ func (a *applier) discardOffline(s *served, index int32) {
 		return
 	}
 	delete(a.home, tp)
+	if id, err := dir.TopicIDOf(tp); err == nil && id != s.id { // why it could not be opened
+		a.b.log.Warn("a deleted partition's directory is of another topic and is left alone", "partition", tp.String(), "dir", dir.Path(), "topic_id", id.String())
+		return
+	}
 	if err := dir.Discard(tp); err != nil {
 		a.b.log.Error("a deleted partition's files could not be removed", "partition", tp.String(), "error", err)
 	}

@@ -53,6 +53,8 @@ type Broker struct {
 	metrics    *metrics.Recorder
 	log        *slog.Logger
 	retention  *retention
+	cleaner    *cleaner
+	damage     *damageLog
 
 	brokerConfigured func(config.Broker)
 
@@ -78,6 +80,7 @@ func New(d Deps) (*Broker, error) {
 		metrics:          d.Metrics.Recorder(0),
 		log:              d.Log,
 		brokerConfigured: d.BrokerConfigured,
+		damage:           newDamageLog(d.Log, d.Metrics),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	for i := range apis {
@@ -95,9 +98,11 @@ func New(d Deps) (*Broker, error) {
 		replicas: b.replicas,
 		loggers:  loggers{d.LogLevel},
 		log:      d.Log,
+		damage:   b.damage,
 		now:      time.Now,
 	}
 	b.retention = newRetention(b)
+	b.cleaner = newCleaner(b, d.Metrics)
 	return b, nil
 }
 
@@ -133,6 +138,7 @@ func (b *Broker) Start(ctx context.Context) error {
 		return err
 	}
 	b.retention.start()
+	b.cleaner.start()
 	return nil
 }
 
@@ -145,6 +151,7 @@ func (b *Broker) Stop() {
 	b.cancel()
 	b.pool.close()
 	b.retention.stop()
+	b.cleaner.stop()
 }
 
 // shardOf says which shard owns a partition.

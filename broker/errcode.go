@@ -39,7 +39,9 @@ func partitionCode(err error) int16 {
 		return kerr.OutOfOrderSequenceNumber.Code
 	case errors.Is(err, segment.ErrInvalidProducerEpoch):
 		return kerr.InvalidProducerEpoch.Code
-	case errors.Is(err, segment.ErrStorage), errors.Is(err, segment.ErrNoSpace), errors.Is(err, segment.ErrCorrupt), errors.Is(err, segment.ErrClosed),
+	case errors.Is(err, segment.ErrCorrupt):
+		return kerr.CorruptMessage.Code
+	case errors.Is(err, segment.ErrStorage), errors.Is(err, segment.ErrNoSpace), errors.Is(err, segment.ErrClosed),
 		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // no descriptor for a segment: a later try may get one
 		return kerr.KafkaStorageError.Code
 	case errors.Is(err, errDuplicatePartition):

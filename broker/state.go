@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -27,6 +28,8 @@ func (b *Broker) Storage() metrics.Storage {
 			s.Segments += int64(r.Log().SegmentCount())
 		}
 	}
+	s.MaxDirtyRatio = math.Float64frombits(b.cleaner.dirtiest.Load())
+	s.Uncleanable = b.cleaner.uncleanable.Load()
 	if len(b.dirs) > 0 {
 		s.OpenFiles = int64(b.dirs[0].FileBudget().Open())
 	}

@@ -21,6 +21,10 @@ func settingsOf(t *config.Topic, producerExpirationMs int64) *partition.Settings
 			RetentionBytes:       t.RetentionBytes,
 			DeleteDelayMs:        t.FileDeleteDelayMs,
 			DeletePolicy:         t.Delete,
+			CompactPolicy:        t.Compact,
+			DeleteRetentionMs:    t.DeleteRetentionMs,
+			MinCompactionLagMs:   t.MinCompactionLagMs,
+			MaxCompactionLagMs:   t.MaxCompactionLagMs,
 			Preallocate:          t.Preallocate,
 			ProducerExpirationMs: producerExpirationMs,
 		},
@@ -37,6 +41,7 @@ func settingsOf(t *config.Topic, producerExpirationMs int64) *partition.Settings
 		PageCache:         t.Durability == config.PageCache,
 		FlushMessages:     t.FlushMessages,
 		FlushMs:           t.FlushMs,
+		MinCleanableRatio: t.MinCleanableDirtyRatio,
 	}
 	switch t.Compression {
 	case "producer", "uncompressed":

@@ -145,6 +145,8 @@ func (l Layers) long(name string) (n int64, ok bool) { n, ok = l.value(name).(in
 
 func (l Layers) number(name string) int64 { n, _ := l.long(name); return n }
 
+func (l Layers) float(name string) float64 { f, _ := l.value(name).(float64); return f }
+
 // topicDefault returns the text a topic's key has when the topic sets none;
 // ok is false for null. It works out the families that Kafka has for times.
 func (l Layers) topicDefault(d *Def) (string, bool) {

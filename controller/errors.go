@@ -40,7 +40,21 @@ var (
 	ErrIdentity = errors.New("directory belongs to another node or cluster")
 )
 
+// DamageError says where a file is not as it was written. It is ErrDamaged.
+type DamageError struct {
+	File     string
+	Position int64
+	Reason   string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%v: %s at byte %d: %s", ErrDamaged, e.File, e.Position, e.Reason)
+}
+
+// Is makes it one of the errors that are compared with ErrDamaged.
+func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
+
 // damaged says what is wrong with a file, and where.
 func damaged(path string, at int64, format string, args ...any) error {
-	return fmt.Errorf("%w: %s at byte %d: %s", ErrDamaged, path, at, fmt.Sprintf(format, args...))
+	return &DamageError{path, at, fmt.Sprintf(format, args...)}
 }

@@ -88,6 +88,15 @@ var (
 	segmentsDeleted = define(counter, "ringmain_segments_deleted_total", "Segments deleted by retention or on request.")
 	recoveredBytes  = define(counter, "ringmain_recovered_bytes_total", "Bytes of log read back after an unclean stop.")
 	truncatedBytes  = define(counter, "ringmain_truncated_bytes_total", "Bytes of torn log cut off after an unclean stop.")
+	corruptReads    = define(counter, "ringmain_corrupt_reads_total", "Reads that met stored bytes that are not what was written; none of them was sent.")
+
+	cleanerRuns     = define(counter, "ringmain_cleaner_runs_total", "Passes of compaction over a log.")
+	cleanerFailures = define(counter, "ringmain_cleaner_failures_total", "Passes of compaction that failed.")
+	cleanerRead     = define(counter, "ringmain_cleaner_read_bytes_total", "Bytes read by compaction.")
+	cleanerWritten  = define(counter, "ringmain_cleaner_written_bytes_total", "Bytes written by compaction.")
+	cleanerRemoved  = define(counter, "ringmain_cleaner_removed_bytes_total", "Bytes by which compaction has made logs smaller.")
+	dirtiest        = define(gauge, "ringmain_cleaner_max_dirty_ratio", "Largest dirty ratio of all compacted logs, between 0 and 1.")
+	uncleanable     = define(gauge, "ringmain_cleaner_uncleanable_partitions", "Partitions that rest because a pass of compaction failed.")
 
 	topics      = define(gauge, "ringmain_topics", "Topics.")
 	partitions  = define(gauge, "ringmain_partitions", "Partitions on this broker.")
@@ -202,6 +211,9 @@ func (c *collector) collectLogs(out sink) {
 		{appendErrors, &c.set.AppendErrors}, {syncs, &c.set.Syncs}, {syncErrors, &c.set.SyncErrors},
 		{segmentsRolled, &c.set.SegmentsRolled}, {segmentsDeleted, &c.set.SegmentsDeleted},
 		{recoveredBytes, &c.set.RecoveredBytes}, {truncatedBytes, &c.set.TruncatedBytes},
+		{cleanerRuns, &c.set.CleanerRuns}, {cleanerFailures, &c.set.CleanerFailures},
+		{cleanerRead, &c.set.CleanerReadBytes}, {cleanerWritten, &c.set.CleanerWrittenBytes}, {cleanerRemoved, &c.set.CleanerRemovedBytes},
+		{corruptReads, &c.set.CorruptReads},
 	} {
 		out.put(n.m, float64(n.c.Load()))
 	}
@@ -226,6 +238,8 @@ func (s *Sources) collect(out sink) {
 		out.put(logBytes, float64(t.LogBytes))
 		out.put(segments, float64(t.Segments))
 		out.put(openFiles, float64(t.OpenFiles))
+		out.put(dirtiest, t.MaxDirtyRatio)
+		out.put(uncleanable, float64(t.Uncleanable))
 	}
 	if s.Partitions != nil {
 		s.collectPartitions(out)

@@ -41,6 +41,11 @@ type Set struct {
 	AppendErrors  Counter
 	// Roll, retention and recovery.
 	SegmentsRolled, SegmentsDeleted, RecoveredBytes, TruncatedBytes Counter
+	// Compaction.
+	CleanerRuns, CleanerFailures                               Counter
+	CleanerReadBytes, CleanerWrittenBytes, CleanerRemovedBytes Counter
+	// CorruptReads counts reads of stored bytes that were not what was written.
+	CorruptReads Counter
 
 	sources atomic.Pointer[Sources]
 }

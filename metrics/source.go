@@ -35,6 +35,10 @@ type Storage struct {
 	Topics, Partitions, Offline int64 // Offline: partitions whose disk failed
 	LogBytes, Segments          int64
 	OpenFiles                   int64
+	// MaxDirtyRatio is the largest dirty ratio of all compacted logs.
+	MaxDirtyRatio float64
+	// Uncleanable counts the partitions that a failed pass has left to rest.
+	Uncleanable int64
 }
 
 // Partition is a moment's state of one log. Offsets are those of the next

@@ -30,12 +30,17 @@ func (n *Node) openStorage() error {
 	if err != nil {
 		return err
 	}
-	if err := n.checkRoster(found); err != nil {
-		return err
-	}
 	formatted, err := controller.Formatted(n.fs, n.metadataDir())
 	if err != nil {
 		return fmt.Errorf("look for metadata: %w", err)
+	}
+	if formatted {
+		if err := n.checkCluster(found); err != nil {
+			return err
+		}
+	}
+	if err := n.checkRoster(found); err != nil {
+		return err
 	}
 	if !formatted {
 		if err := noData(found, n.metadataDir()); err != nil {
@@ -79,6 +84,22 @@ func (n *Node) inspectDirs() (found []foundDir, cluster string, err error) {
 		found = append(found, foundDir{path, ok, id})
 	}
 	return found, cluster, nil
+}
+
+// checkCluster compares the directories with the metadata: an identity file of
+// another cluster would otherwise look like a directory that is missing.
+func (n *Node) checkCluster(found []foundDir) error {
+	cluster, _, err := controller.Identity(n.fs, n.metadataDir())
+	if err != nil {
+		return fmt.Errorf("open metadata directory %s: %w", n.metadataDir(), err)
+	}
+	for _, f := range found {
+		if f.formatted && cluster != "" && f.id.ClusterID != cluster {
+			return fmt.Errorf("%w: %s is of cluster %s, the metadata in %s is of cluster %s; put the directories of one node together, or restore the file that was exchanged",
+				segment.ErrIdentity, f.path, f.id.ClusterID, n.metadataDir(), cluster)
+		}
+	}
+	return nil
 }
 
 // allDirs are the log directories and, if it is none of them, metadata.log.dir.

@@ -107,6 +107,43 @@ func (r *Replica) Retain() (deleted int, err error) {
 	return deleted, err
 }
 
+// Replace puts a cleaned segment in the place of old ones (segment.Log.Replace).
+func (r *Replica) Replace(with *segment.Replacement) error {
+	return r.do(func(*Shard) error { return r.log.Replace(with) })
+}
+
+// SyncFiles makes the log durable in its own files, where a journal has it so far,
+// on the caller's goroutine.
+func (r *Replica) SyncFiles() error {
+	var files *segment.FileSync
+	err := r.do(func(*Shard) (err error) {
+		files, err = r.log.BeginFileSync()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return files.Run()
+}
+
+// RollOverdue closes the active segment if a record in it has waited for
+// max.compaction.lag.ms, and syncs it, so that it can be compacted.
+func (r *Replica) RollOverdue() error {
+	return r.do(func(s *Shard) error {
+		if r.deleted.Load() {
+			return nil
+		}
+		if err := r.log.RollOverdue(s.nowMs); err != nil {
+			return err
+		}
+		if !r.syncing && r.log.SyncedOffset() < r.log.EndOffset() {
+			s.beginSync(r)
+			s.startSyncs()
+		}
+		return nil
+	})
+}
+
 // Delete takes the replica out of service and removes its files. Whoever
 // waits for it is answered; readers that hold ranges finish.
 func (r *Replica) Delete() error {

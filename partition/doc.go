@@ -3,7 +3,7 @@
 //
 // A Shard is one goroutine. It alone appends to the logs of its replicas,
 // moves their high watermarks, keeps those who wait for data or for a sync,
-// and runs retention. Everybody else does one of two things: post a Command to
+// runs retention, and puts in place what compaction has written elsewhere. Everybody else does one of two things: post a Command to
 // the shard, or read what the replica publishes (its offsets are atomics, its
 // log's reads are safe from any goroutine).
 //

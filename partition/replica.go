@@ -38,6 +38,9 @@ type Settings struct {
 	FlushMessages int64
 	// FlushMs forces a sync once unsynced records are that old (flush.ms).
 	FlushMs int64
+	// MinCleanableRatio is the share of the log that must be dirty before it is
+	// compacted (min.cleanable.dirty.ratio).
+	MinCleanableRatio float64
 }
 
 // Role is what the metadata says of this broker's part in a partition.

@@ -115,6 +115,9 @@ func (s *Shard) loop() {
 	for _, j := range s.syncer.stop() {
 		j.end()
 	}
+	for _, c := range s.syncer.late { // a stop is not clean then, and the journal is kept for the next start
+		c.run(s)
+	}
 	for r := range s.replicas {
 		r.fireAll()
 		durable := r.log.EndOffset() // closing a log syncs it

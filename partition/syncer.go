@@ -40,8 +40,9 @@ type syncer struct {
 
 	mu      sync.Mutex
 	waiting []syncJob
-	spare   []syncJob // a finished slice, to be filled again
-	lost    []syncJob // results that the shard no longer took; see stop
+	spare   []syncJob       // a finished slice, to be filled again
+	lost    []syncJob       // results that the shard no longer took; see stop
+	late    []*behindFailed // the same, of syncs behind the journal
 	closed  bool
 	wake    chan struct{} // capacity 1
 	done    chan struct{}
@@ -51,7 +52,14 @@ func newSyncer(s *Shard, io segment.LogIO) *syncer {
 	y := &syncer{shard: s, io: io, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	y.journals = segment.NewJournals(segment.JournalConfig{
 		Bytes: s.cfg.JournalBytes, Shard: s.cfg.Number,
-		Failed: func(l *segment.Log, err error) { _ = s.Post(&behindFailed{l, err}) },
+		Failed: func(l *segment.Log, err error) {
+			c := &behindFailed{l, err}
+			if s.Post(c) != nil {
+				y.mu.Lock()
+				y.late = append(y.late, c)
+				y.mu.Unlock()
+			}
+		},
 	}, s.log)
 	go y.loop()
 	return y

@@ -19,6 +19,12 @@ type Builder struct {
 	Control       bool
 	LogAppendTime bool
 	AppendTimeMs  int64 // the largest timestamp, if LogAppendTime
+	// LastOffsetDelta counts where it is above that of the last record, as in a
+	// batch whose last records compaction removed.
+	LastOffsetDelta int32
+	// DeleteHorizonMs is when tombstones of the batch may go (KIP-534); 0 sets
+	// none.
+	DeleteHorizonMs int64
 
 	records       []byte
 	count         int32
@@ -47,6 +53,9 @@ func (b *Builder) Add(timestamp int64, key, value []byte, headers ...Header) *Bu
 func (b *Builder) AddAt(delta int32, timestamp int64, key, value []byte, headers ...Header) *Builder {
 	if b.count == 0 {
 		b.baseTimestamp, b.maxTimestamp = timestamp, timestamp
+		if b.DeleteHorizonMs != 0 { // has no field of its own
+			b.baseTimestamp = b.DeleteHorizonMs
+		}
 	}
 	b.maxTimestamp = max(b.maxTimestamp, timestamp)
 	b.lastDelta = delta
@@ -117,11 +126,14 @@ func (b *Builder) seal(out Batch) Batch {
 	if b.Control {
 		attrs |= attrControl
 	}
+	if b.DeleteHorizonMs != 0 {
+		attrs |= attrDeleteHorizon
+	}
 	put := binary.BigEndian
 	put.PutUint32(out[posLength:], uint32(len(out)-Overhead))
 	out[posMagic] = Magic
 	put.PutUint16(out[posAttributes:], uint16(attrs))
-	put.PutUint32(out[posLastOffsetDelta:], uint32(b.lastDelta))
+	put.PutUint32(out[posLastOffsetDelta:], uint32(max(b.lastDelta, b.LastOffsetDelta)))
 	put.PutUint64(out[posBaseTimestamp:], uint64(b.baseTimestamp))
 	put.PutUint64(out[posMaxTimestamp:], uint64(maxTimestamp))
 	put.PutUint64(out[posProducerID:], uint64(b.ProducerID))

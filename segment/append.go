@@ -56,7 +56,11 @@ func (l *Log) mustRoll(size, lastDelta, maxTimestamp, nowMs int64) bool {
 		(w.entries+1)*indexEntrySize > int64(l.cfg.IndexMaxBytes) {
 		return true
 	}
-	if l.cfg.SegmentMs <= 0 {
+	limit := l.cfg.SegmentMs
+	if lag := l.cfg.MaxCompactionLagMs; l.cfg.CompactPolicy && lag > 0 && (limit <= 0 || lag < limit) {
+		limit = lag // what is not closed cannot be compacted
+	}
+	if limit <= 0 {
 		return false
 	}
 	first := w.firstTs
@@ -72,7 +76,7 @@ func (l *Log) mustRoll(size, lastDelta, maxTimestamp, nowMs int64) bool {
 	if first >= 0 {
 		age = maxTimestamp - first
 	}
-	return age > l.cfg.SegmentMs-w.jitterMs
+	return age > limit-min(w.jitterMs, limit)
 }
 
 // stageRoll closes the segment behind the batches staged so far. Nothing

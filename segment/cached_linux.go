@@ -51,3 +51,24 @@ func willNeed(fd int, off, n int64) {
 		unix.Fadvise(fd, off, n, unix.FADV_WILLNEED)
 	}
 }
+
+// noNowait: the file system cannot say whether a read would wait.
+var noNowait atomic.Bool
+
+// readCached fills p from the page cache. cold: it had not all of it, and p is
+// to be read in another way.
+func readCached(fd int, p []byte, off int64) (n int, cold bool) {
+	if noNowait.Load() {
+		return 0, false
+	}
+	n, err := unix.Preadv2(fd, [][]byte{p}, off, unix.RWF_NOWAIT)
+	switch err {
+	case nil:
+		return n, n < len(p)
+	case unix.EAGAIN:
+		return 0, true
+	case unix.EOPNOTSUPP, unix.ENOSYS, unix.EINVAL:
+		noNowait.Store(true)
+	}
+	return 0, false
+}

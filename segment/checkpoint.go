@@ -33,7 +33,7 @@ type pointKey struct {
 	partition int32
 }
 
-// point is one entry. In the log-start file only offset is used.
+// point is one entry. In the files of log starts and cleaned offsets only offset is used.
 type point struct {
 	offset  int64
 	segBase int64 // segment that holds offset
@@ -52,7 +52,7 @@ type checkpoint struct {
 	mu     sync.Mutex
 	fs     vfs.FS
 	path   string
-	kind   uint16 // 1 recovery points, 2 log starts
+	kind   uint16 // 1 recovery points, 2 log starts, 3 cleaned offsets
 	file   vfs.File
 	size   int64
 	dirty  bool

@@ -84,25 +84,32 @@ func (l *Log) detach() {
 // that are held stay readable. A sync in flight is ended with EndSync as
 // usual. Owner.
 func (l *Log) Delete() error {
+	l.names.Lock()
 	l.closed.Store(true)
 	clear(l.staged)
 	l.staged = l.staged[:0]
-	if err := l.dir.moveAside(l.tp); err != nil {
+	err := l.dir.moveAside(l.tp)
+	l.names.Unlock()
+	if err != nil {
 		l.detach() // out of service all the same; the next start finds the files
 		return err
 	}
 	removed := []point{{flags: pointRemoved}}
-	err := errors.Join(
+	err = errors.Join(
 		l.dir.points.put([]pointKey{l.key()}, removed),
 		l.dir.starts.put([]pointKey{l.key()}, removed),
 	)
+	if _, ok := l.dir.cleaned.get(l.key()); ok {
+		err = errors.Join(err, l.dir.cleaned.put([]pointKey{l.key()}, removed))
+	}
 	l.detach()
 	return err
 }
 
 // TruncateTo removes all batches that reach offset or beyond (a follower that
 // diverged from its leader); the log end is then at most offset. Ranges into
-// what is removed become short. No sync may be in flight and nothing staged.
+// what is removed become short. No sync or cleaning may be under way and nothing
+// staged.
 // Owner; waits for the disk.
 func (l *Log) TruncateTo(offset int64) error {
 	if err := l.Err(); err != nil {
@@ -113,6 +120,20 @@ func (l *Log) TruncateTo(offset int64) error {
 	}
 	if offset >= l.end.Load() {
 		return nil
+	}
+	if err := l.dir.settled(); err != nil {
+		return fmt.Errorf("truncate %s to %d: %w", l.tp, offset, err)
+	}
+	if l.cleaning.Load() {
+		return fmt.Errorf("truncate %s to %d: it is being cleaned; end the cleaning first", l.tp, offset)
+	}
+	if err := l.settleReplacements(); err != nil {
+		return err
+	}
+	if p, ok := l.dir.cleaned.get(l.key()); ok && p.offset > offset {
+		if err := l.saveCleaned(offset); err != nil {
+			return l.fail(err)
+		}
 	}
 	start := l.start.Load()
 	offset = max(offset, start)
@@ -153,7 +174,7 @@ func (l *Log) TruncateTo(offset int64) error {
 func (l *Log) removeNow(s *segment) error {
 	s.file.doom()
 	s.doomIndex()
-	for _, suffix := range []string{logSuffix, indexSuffix, snapshotSuffix} {
+	for _, suffix := range []string{snapshotSuffix, indexSuffix, logSuffix} { // an index alone tells of a lost segment
 		if err := l.home.fs.Remove(offsetPath(l.home.path, s.base, suffix)); err != nil && !isNotExist(err) {
 			return err
 		}
@@ -206,6 +227,7 @@ func (l *Log) reopen() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.segs, l.epochs, l.point, l.savedPoint = fresh.segs, fresh.epochs, fresh.point, fresh.savedPoint
+	l.lost = fresh.lost
 	l.recent.reset()
 	l.end.Store(fresh.end.Load())
 	l.start.Store(fresh.start.Load())

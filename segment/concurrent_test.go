@@ -124,7 +124,7 @@ func readSome(l *Log, offset *int64, rng *rand.Rand) error {
 		*offset = l.StartOffset()
 		return nil
 	}
-	r.Hot()
+	r.Ready()
 	b := make([]byte, r.N)
 	if _, err := r.File.ReadAt(b, r.Off); err != nil {
 		return fmt.Errorf("read at %d: %w", *offset, err)

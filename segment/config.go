@@ -1,5 +1,7 @@
 package segment
 
+import "math"
+
 // Config is what a log needs of a topic's configuration. Zero values of
 // limits mean "none" where Kafka's key allows -1.
 type Config struct {
@@ -12,6 +14,10 @@ type Config struct {
 	RetentionBytes       int64 // retention.bytes; negative keeps everything
 	DeleteDelayMs        int64 // file.delete.delay.ms
 	DeletePolicy         bool  // cleanup.policy has "delete"
+	CompactPolicy        bool  // cleanup.policy has "compact"
+	DeleteRetentionMs    int64 // delete.retention.ms
+	MinCompactionLagMs   int64 // min.compaction.lag.ms
+	MaxCompactionLagMs   int64 // max.compaction.lag.ms
 	Preallocate          bool  // preallocate: reserve blocks ahead, size unchanged
 	ProducerExpirationMs int64 // producer.id.expiration.ms
 }
@@ -27,6 +33,8 @@ func DefaultConfig() Config {
 		RetentionBytes:       -1,
 		DeleteDelayMs:        60_000,
 		DeletePolicy:         true,
+		DeleteRetentionMs:    86_400_000,
+		MaxCompactionLagMs:   math.MaxInt64,
 		ProducerExpirationMs: 86_400_000,
 	}
 }

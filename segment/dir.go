@@ -22,17 +22,26 @@ const defaultFileBudget = 4096
 // Dir is one log directory (an entry of log.dirs), locked and open. Any
 // goroutine, unless said otherwise.
 type Dir struct {
-	fs     vfs.FS
-	path   string
-	ident  Ident
-	clean  bool
-	log    *slog.Logger
-	lock   io.Closer
-	budget *FileBudget
-	points *checkpoint
-	starts *checkpoint
-	reaper *reaper
-	asides atomic.Int64 // names of directories that were moved aside
+	fs      vfs.FS
+	path    string
+	ident   Ident
+	clean   bool
+	log     *slog.Logger
+	lock    io.Closer
+	budget  *FileBudget
+	points  *checkpoint
+	starts  *checkpoint
+	cleaned *checkpoint // how far compaction has come
+	reaper  *reaper
+	// settling ends when what journals of the last process held is synced in its
+	// files; nil if there were none. settleErr is valid then.
+	settling  chan struct{}
+	settleErr error
+	asides    atomic.Int64 // names of directories that were moved aside
+
+	// saving is held while a recovery point is taken and written, so that an
+	// older one never follows a newer.
+	saving sync.Mutex
 
 	mu   sync.Mutex
 	logs map[model.TopicPartition]*Log
@@ -98,6 +107,9 @@ func (d *Dir) open(id Ident) error {
 		return err
 	}
 	if d.starts, err = openCheckpoint(d.fs, filepath.Join(d.path, startsName), 2, d.log); err != nil {
+		return err
+	}
+	if d.cleaned, err = openCheckpoint(d.fs, filepath.Join(d.path, cleanedName), 3, d.log); err != nil {
 		return err
 	}
 	d.clean = true
@@ -219,6 +231,8 @@ func (d *Dir) Checkpoint() error {
 		logs = append(logs, l)
 	}
 	d.mu.Unlock()
+	d.saving.Lock()
+	defer d.saving.Unlock()
 	var keys []pointKey
 	var points []point
 	for _, l := range logs {
@@ -252,5 +266,6 @@ func (d *Dir) MarkClean() error {
 // Close gives the directory free for other processes. Logs must be closed.
 func (d *Dir) Close() error {
 	d.reaper.stop()
-	return errors.Join(d.points.close(), d.starts.close(), d.lock.Close())
+	_ = d.settled() // said in the log, and the journal stays
+	return errors.Join(d.points.close(), d.starts.close(), d.cleaned.close(), d.lock.Close())
 }

@@ -1,5 +1,6 @@
 // Package segment is one partition's log on disk: append, index, recover,
-// roll, retain, and plan reads; and the log directory that holds partitions.
+// roll, retain, compact, and plan reads; and the log directory that holds
+// partitions.
 //
 // What it is not: it knows no leaders, no replicas, no high watermark and no
 // metadata image; it validates no records (package record has done that) and
@@ -24,7 +25,8 @@
 //   - An offset that was ever below the recovery point is never given to
 //     another record, whatever happens to the files.
 //   - Segments follow each other without a gap: a segment's name is the end
-//     of the one before, or higher where data was lost.
+//     of the one before, or higher where data was lost. Inside of a segment
+//     compaction leaves gaps, never at its end.
 //   - An fsync error is final for the log: nothing is written after it.
 //   - A File is closed only when nobody holds a reference.
 //
@@ -39,6 +41,11 @@
 // producer snapshots and epoch histories carry checksums and are rebuilt when
 // missing, damaged or older than the log says.
 //
+// Compaction (Log.Clean) runs on a goroutine of its own. It reads closed
+// segments, writes new ones beside them, and asks the owner for each change of
+// segments (Log.Replace); a synced note decides whether a crash leaves the old
+// or the new ones.
+//
 // Start reading at log.go (the state), append.go (Stage, Flush), recover.go,
-// plan.go. Formats: docs/format.
+// plan.go, cleaning.go. Formats: docs/format.
 package segment

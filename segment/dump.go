@@ -22,7 +22,7 @@ type DumpOptions struct {
 }
 
 // DumpFile prints a file of a log directory as text, told by its name: .log,
-// .index, .snapshot, leader-epoch-checkpoint, partition.metadata, the two
+// .index, .snapshot, .swap, leader-epoch-checkpoint, partition.metadata, the three
 // checkpoints, ringmain.properties. It only reads, and a broker may be using
 // the file. Damage is reported where it lies, and as an error at the end.
 func DumpFile(w io.Writer, path string, opts DumpOptions) error {
@@ -33,6 +33,8 @@ func DumpFile(w io.Writer, path string, opts DumpOptions) error {
 
 func dump(w *bufio.Writer, path string, opts DumpOptions) error {
 	name := strings.TrimSuffix(filepath.Base(path), damagedSuffix)
+	name, _, _ = strings.Cut(name, ".from-") // bytes taken out of a segment
+	name = strings.TrimSuffix(name, cleanedSuffix)
 	if strings.HasSuffix(name, logSuffix) {
 		base, ok := parseOffsetName(name, logSuffix)
 		if !ok {
@@ -68,7 +70,13 @@ func dump(w *bufio.Writer, path string, opts DumpOptions) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		fmt.Fprintf(w, "topic id %s, partition %d\n", topic, partition)
-	case name == pointsName, name == startsName:
+	case strings.HasSuffix(name, swapSuffix):
+		r, err := decodeReplacement(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Fprintf(w, "topic id %s: the segments from offset %d up to %d are replaced by one of %d bytes with checksum %#08x\n", r.topic, r.base, r.end, r.size, r.crc)
+	case name == pointsName, name == startsName, name == cleanedName:
 		return dumpCheckpoint(w, path, b)
 	case name == identityName:
 		id, err := decodeIdentity(path, b)
@@ -142,6 +150,9 @@ func dumpBatch(w *bufio.Writer, pos int64, b record.Batch, opts DumpOptions) err
 	}
 	if b.Control() {
 		w.WriteString(" control")
+	}
+	if ms, ok := b.DeleteHorizon(); ok {
+		fmt.Fprintf(w, " deleteHorizon %d", ms)
 	}
 	fmt.Fprintf(w, " crc %#08x %s\n", b.CRC(), sound)
 	if sound != "ok" {

@@ -46,6 +46,17 @@ func (h epochHistory) trimmed(start int64) epochHistory {
 	return h
 }
 
+// from makes the first epoch begin at start, where no batch of an older one is
+// left: compaction may have taken those in between.
+func (h epochHistory) from(start int64) epochHistory {
+	if len(h) == 0 || h[0].Start <= start {
+		return h
+	}
+	h = slices.Clone(h)
+	h[0].Start = start
+	return h
+}
+
 // truncated drops epochs that begin at or after end.
 func (h epochHistory) truncated(end int64) epochHistory {
 	i := sort.Search(len(h), func(i int) bool { return h[i].Start >= end })

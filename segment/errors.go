@@ -2,7 +2,6 @@ package segment
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"syscall"
 )
@@ -51,10 +50,6 @@ func transient(err error) bool {
 		}
 	}
 	return false
-}
-
-func corrupt(path string, pos int64, format string, args ...any) error {
-	return fmt.Errorf("%w: %s at byte %d: %s", ErrCorrupt, path, pos, fmt.Sprintf(format, args...))
 }
 
 func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -37,6 +37,7 @@ type File struct {
 	home  *home
 	base  int64
 	kind  string // logSuffix or indexSuffix
+	sound sound  // which bytes of a .log this process knows
 }
 
 func newFile(h *home, base int64, kind string) *File {

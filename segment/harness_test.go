@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"strconv"
 	"testing"
 
 	"ringmain/internal/vfs"
@@ -25,6 +27,18 @@ const t0 = int64(1_700_000_000_000)
 type backend struct {
 	name string
 	make func() LogIO
+}
+
+// histories is how many random histories a test goes through: so many, or what
+// RINGMAIN_HISTORIES says (make histories).
+func histories(usual uint64) uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("RINGMAIN_HISTORIES"), 10, 32); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return usual / 5
+	}
+	return usual
 }
 
 func openDir(t testing.TB, fsys vfs.FS, path string) *Dir {

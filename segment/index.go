@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"ringmain/model"
+	"ringmain/record"
 )
 
 // The index of a segment is one file for offsets and times: every entry names
@@ -30,6 +31,15 @@ type indexEntry struct {
 	rel   uint32 // base offset minus the segment's
 	pos   uint32 // of the batch in the .log file
 	maxTs int64  // largest timestamp of the batches before pos
+}
+
+// indexTimestamp is what a batch adds to an index: that of an emptied batch is of
+// records that are gone, and no lookup may lead to it.
+func indexTimestamp(h record.Batch) int64 {
+	if h.Count() == 0 {
+		return record.NoTimestamp
+	}
+	return h.MaxTimestamp()
 }
 
 // stats is what the header of an index file says about its .log file.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"ringmain/internal/vfs"
 )
 
 // spillIndex moves entries of the active segment from memory to the file as
@@ -47,7 +49,7 @@ func (l *Log) writeIndex(seg *segment, n int, header bool) error {
 		return err
 	}
 	defer x.file.Release()
-	blocks, err := appendBlocks(x, seg.base, seg.tail[:n])
+	blocks, err := appendBlocks(x.file.f, x.blocks, seg.base, seg.tail[:n])
 	if err != nil {
 		return err
 	}
@@ -70,16 +72,15 @@ func (l *Log) writeIndex(seg *segment, n int, header bool) error {
 	return nil
 }
 
-// appendBlocks writes entries behind the blocks that x has. A reference is
-// held.
-func appendBlocks(x *indexFile, base int64, es []indexEntry) (blocks int, err error) {
+// appendBlocks writes entries behind the blocks that an index has.
+func appendBlocks(f vfs.File, have int, base int64, es []indexEntry) (blocks int, err error) {
 	buf := blockPool.Get().(*[indexBlockSize]byte)
 	defer blockPool.Put(buf)
 	for ; len(es) > 0; blocks++ {
 		n := min(len(es), indexBlockMax)
 		encodeIndexBlock(buf[:], base, es[:n])
-		at := indexHeaderSize + int64(x.blocks+blocks)*indexBlockSize
-		if _, err := x.file.f.WriteAt(buf[:], at); err != nil {
+		at := indexHeaderSize + int64(have+blocks)*indexBlockSize
+		if _, err := f.WriteAt(buf[:], at); err != nil {
 			return blocks, fmt.Errorf("write index block: %w", err)
 		}
 		es = es[n:]
@@ -99,6 +100,9 @@ func (l *Log) load(seg *segment) error {
 	if seg.known.Load() {
 		return nil
 	}
+	if seg.file.gone.Load() { // replaced: the files of its name are another's
+		return errGone
+	}
 	s, x, err := l.readHeader(seg.base)
 	if err == nil && s.size == seg.size && s.next <= seg.next {
 		l.mu.Lock()
@@ -108,7 +112,34 @@ func (l *Log) load(seg *segment) error {
 		seg.known.Store(true)
 		return nil
 	}
+	if err == nil && s.size != seg.size {
+		if d := l.stranger(seg, seg.next, s, x); d != nil {
+			x.file.doom()
+			l.refuseStranger(seg, d)
+			return d
+		}
+	}
+	if err == nil && s.size > seg.size && !l.leadsTo(seg, seg.next) {
+		x.file.doom()
+		return l.rebuildShort(seg, s)
+	}
 	return l.rebuildLocked(seg, "the index is missing, damaged or of another state of the log")
+}
+
+// rebuildShort is for a segment that was longer when it was closed: its index
+// is the only witness of what is gone, so it stays, and the new one is kept in
+// memory.
+func (l *Log) rebuildShort(seg *segment, was stats) error {
+	end, err := l.rebuildWith(seg, "the index knows more bytes than the log has", false)
+	if err != nil {
+		return err
+	}
+	d := &DamageError{File: seg.file.Path(), Position: seg.size, Offset: end,
+		Reason: fmt.Sprintf("the file has %d bytes, it had %d", seg.size, was.size)}
+	l.log.Error("a segment is shorter than it was; its last records are gone, and reads of their offsets are refused",
+		"file", d.File, "position", d.Position, "lost_from", end, "lost_to", was.next, "bytes", was.size-seg.size)
+	l.lose(end, was.next, d)
+	return nil
 }
 
 // readHeader reads the header of an index file.
@@ -136,6 +167,9 @@ func (l *Log) readHeader(base int64) (s stats, x *indexFile, err error) {
 		return stats{}, nil, err
 	}
 	blocks := (size - indexHeaderSize) / indexBlockSize
+	if (size-indexHeaderSize)%indexBlockSize != 0 || s.entries > blocks*indexBlockMax { // cut, or something behind it
+		return stats{}, nil, errDamaged
+	}
 	return s, &indexFile{file: f, blocks: int(blocks)}, nil
 }
 
@@ -150,14 +184,25 @@ func (l *Log) rebuild(seg *segment, stale *indexFile, why string) error {
 	if now != stale {
 		return nil
 	}
+	if seg.file.gone.Load() {
+		return errGone
+	}
 	return l.rebuildLocked(seg, why)
 }
 
 // rebuildLocked reads the headers of all batches that the index on disk
 // covers, and replaces it. loadMu is held; the log is the truth, its headers
-// are checked on the way. If the new index cannot be written it is kept in
+// are checked on the way, and what is no batch is gone round, so that readers
+// of the others find them. If the new index cannot be written it is kept in
 // memory.
 func (l *Log) rebuildLocked(seg *segment, why string) error {
+	_, err := l.rebuildWith(seg, why, true)
+	return err
+}
+
+// rebuildWith is rebuildLocked; replace says whether the file on disk goes. end
+// is the offset after the last batch.
+func (l *Log) rebuildWith(seg *segment, why string, replace bool) (end int64, err error) {
 	l.mu.Lock()
 	size := seg.size
 	whole := seg != l.active() // else the newest entries are in memory
@@ -171,34 +216,16 @@ func (l *Log) rebuildLocked(seg *segment, why string) error {
 	l.log.Warn("building the index again from the log", "file", seg.file.Path(), "bytes", size, "reason", why)
 
 	tmp := &segment{base: seg.base, maxTs: noIndexTimestamp, firstTs: noIndexTimestamp}
-	if err := seg.file.acquire(); err != nil {
-		return err
+	if end, err = l.indexBatches(seg, tmp, size, interval); err != nil {
+		return 0, err
 	}
-	defer seg.file.Release()
-	w := newWalk(seg.file, size)
-	defer w.done()
-	pos, expect := int64(0), seg.base
-	for {
-		h, err := w.header(pos)
-		if errors.Is(err, errEnd) {
-			break
-		}
+	var x *indexFile
+	if replace {
+		x, err = l.replaceIndex(seg, old, tmp, stats{size: size, next: end, maxTs: tmp.maxTs, firstTs: tmp.firstTs,
+			lastEntry: tmp.lastEntry, entries: tmp.entries}, whole)
 		if err != nil {
-			return err
+			l.log.Warn("cannot write the index; it stays in memory", "file", seg.file.Path(), "error", err)
 		}
-		if h.BaseOffset() < expect || h.BaseOffset()-seg.base > 1<<32-1 {
-			return corrupt(seg.file.Path(), pos, "batch at offset %d where at least %d is expected", h.BaseOffset(), expect)
-		}
-		tmp.index(uint32(h.BaseOffset()-seg.base), pos, h.MaxTimestamp(), interval)
-		pos, expect = pos+int64(h.Size()), h.LastOffset()+1
-	}
-	if pos != size {
-		return corrupt(seg.file.Path(), pos, "%d bytes that are no batch", size-pos)
-	}
-	x, err := l.replaceIndex(seg, old, tmp, stats{size: size, next: expect, maxTs: tmp.maxTs, firstTs: tmp.firstTs,
-		lastEntry: tmp.lastEntry, entries: tmp.entries}, whole)
-	if err != nil {
-		l.log.Warn("cannot write the index; it stays in memory", "file", seg.file.Path(), "error", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,13 +234,48 @@ func (l *Log) rebuildLocked(seg *segment, why string) error {
 		seg.tail = nil
 	}
 	seg.idx = x
-	if err != nil {
+	if err != nil || !replace {
 		seg.tail = append(tmp.tail, seg.tail...)
 	}
 	if whole {
 		seg.known.Store(true)
 	}
-	return nil
+	return end, nil
+}
+
+// indexBatches gives tmp an entry for every interval bytes of the first size
+// bytes of a segment.
+func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, err error) {
+	if err := seg.file.acquire(); err != nil {
+		return 0, err
+	}
+	defer seg.file.Release()
+	w := newWalk(seg.file, size)
+	defer w.done()
+	pos, expect := int64(0), seg.base
+	gap := interval // how far from the last entry the next one is at least
+	for pos < size {
+		h, err := w.header(pos)
+		switch {
+		case errors.Is(err, errEnd):
+			err = corrupt(seg.file.Path(), pos, "%d bytes are less than a batch header", size-pos)
+		case err == nil && (h.BaseOffset() < expect || h.BaseOffset()-seg.base > 1<<32-1):
+			err = corrupt(seg.file.Path(), pos, "batch at offset %d where at least %d is expected", h.BaseOffset(), expect)
+		}
+		if errors.Is(err, ErrCorrupt) {
+			if pos, err = l.goRound(w, pos, expect, err); err != nil {
+				return 0, err
+			}
+			gap = -1 // the next one gets an entry: the way there is blocked
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		tmp.index(uint32(h.BaseOffset()-seg.base), pos, indexTimestamp(h), gap)
+		pos, expect, gap = pos+int64(h.Size()), h.LastOffset()+1, interval
+	}
+	return expect, nil
 }
 
 // replaceIndex writes a new index file over the old one.
@@ -230,7 +292,7 @@ func (l *Log) replaceIndex(seg *segment, old *indexFile, built *segment, s stats
 		return nil, err
 	}
 	defer x.file.Release()
-	blocks, err := appendBlocks(x, seg.base, built.tail)
+	blocks, err := appendBlocks(x.file.f, 0, seg.base, built.tail)
 	if err != nil {
 		return nil, err
 	}

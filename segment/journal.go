@@ -2,15 +2,12 @@ package segment
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"ringmain/internal/vfs"
-	"ringmain/model"
 )
 
 // A journal makes what was appended to many logs durable with one sync. The bytes are
@@ -104,9 +101,12 @@ func makeJournal(fsys vfs.FS, path string, half int64, stop <-chan struct{}) (*j
 	return j, nil
 }
 
+// other is the half that is not being filled; the first one to begin with.
+func (j *journal) other() int { return (j.current + 1) % 2 }
+
 // begin takes the other half, which must be free.
 func (j *journal) begin() {
-	j.current = 1 - max(j.current, 0)
+	j.current = j.other()
 	j.generation++
 	j.at, j.sequence = 0, 0
 }
@@ -170,262 +170,6 @@ func (j *journal) commit(ds []Dirty) error {
 
 // maxJournalBuffer is the largest buffer that a journal keeps.
 const maxJournalBuffer = 4 << 20
-
-// commitRead is a commit found in a journal.
-type commitRead struct {
-	generation, sequence uint64
-	entries              []entryRead
-}
-
-// entryRead is what one log had appended.
-type entryRead struct {
-	topic     model.TopicID
-	tp        model.TopicPartition
-	base, pos int64
-	bytes     []byte
-}
-
-// halfReader reads the commits of one half in order: those of the generation that its
-// first one has, up to the first that is not whole.
-type halfReader struct {
-	file       vfs.File
-	at, end    int64
-	generation uint64 // of the first commit, once there is one
-	sequence   uint64 // of the next
-	buf        []byte // of the last commit
-}
-
-// next gives the next commit, valid until the one after it.
-func (h *halfReader) next() (c commitRead, ok bool, err error) {
-	head := make([]byte, commitHead)
-	if h.at+commitHead > h.end {
-		return c, false, nil
-	}
-	if _, err := h.file.ReadAt(head, h.at); err != nil {
-		return c, false, err
-	}
-	length := int64(binary.LittleEndian.Uint32(head[28:]))
-	if string(head[:4]) != commitMagic || crc32.Checksum(head[:36], castagnoli) != binary.LittleEndian.Uint32(head[36:]) || length < commitHead || h.at+length > h.end {
-		return c, false, nil
-	}
-	if int64(cap(h.buf)) < length {
-		h.buf = make([]byte, length)
-	}
-	h.buf = h.buf[:length]
-	if _, err := h.file.ReadAt(h.buf, h.at); err != nil {
-		return c, false, err
-	}
-	c, ok = readCommit(h.buf)
-	if !ok || c.sequence != h.sequence || h.sequence > 0 && c.generation != h.generation {
-		return c, false, nil
-	}
-	h.generation = c.generation
-	h.sequence++
-	h.at += (length + journalBlock - 1) / journalBlock * journalBlock
-	return c, true, nil
-}
-
-// rewind begins anew.
-func (h *halfReader) rewind(at int64) { h.at, h.sequence, h.generation = at, 0, 0 }
-
-// readCommit reads a commit of exactly b, whose head was checked.
-func readCommit(b []byte) (c commitRead, ok bool) {
-	if crc32.Checksum(b[commitHead:], castagnoli) != binary.LittleEndian.Uint32(b[32:]) {
-		return c, false
-	}
-	c.generation, c.sequence = binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
-	count := int(binary.LittleEndian.Uint32(b[24:]))
-	rest := b[commitHead:]
-	sizes := make([]int, 0, min(count, len(rest)/entryHead))
-	for range count {
-		if len(rest) < entryHead {
-			return c, false
-		}
-		var e entryRead
-		copy(e.topic[:], rest)
-		e.tp.Partition = int32(binary.LittleEndian.Uint32(rest[16:]))
-		n := int(binary.LittleEndian.Uint32(rest[20:]))
-		e.base = int64(binary.LittleEndian.Uint64(rest[24:]))
-		e.pos = int64(binary.LittleEndian.Uint32(rest[32:]))
-		name := int(binary.LittleEndian.Uint32(rest[36:]))
-		if name > len(rest)-entryHead {
-			return c, false
-		}
-		e.tp.Topic = string(rest[entryHead : entryHead+name])
-		rest = rest[entryHead+name:]
-		sizes = append(sizes, n)
-		c.entries = append(c.entries, e)
-	}
-	for i, n := range sizes {
-		if n > len(rest) {
-			return c, false
-		}
-		c.entries[i].bytes, rest = rest[:n], rest[n:]
-	}
-	return c, true
-}
-
-// replayJournals writes what the journals of the directory hold to the .log files, as
-// far as these may lack it, and syncs them; then no commit counts any more. unclean: the
-// last process did not close its logs. It runs before any log is opened.
-func (d *Dir) replayJournals(unclean bool) error {
-	es, err := d.fs.ReadDir(d.path)
-	if err != nil {
-		return fmt.Errorf("read data directory: %w", err)
-	}
-	removed := false
-	for _, e := range es {
-		if e.IsDir || !strings.HasPrefix(e.Name, journalPrefix) {
-			continue
-		}
-		path := filepath.Join(d.path, e.Name)
-		if unclean {
-			if err := d.replayJournal(path); err != nil {
-				return fmt.Errorf("replay journal %s: %w", path, err)
-			}
-		}
-		// The next need makes a new one: its blocks may not be as many as are wanted now.
-		if err := d.fs.Remove(path); err != nil {
-			return fmt.Errorf("remove journal %s: %w", path, err)
-		}
-		removed = true
-	}
-	if removed { // one that came back would put old bytes over new ones
-		if err := d.fs.SyncDir(d.path); err != nil {
-			return fmt.Errorf("remove journals: %w", err)
-		}
-	}
-	return nil
-}
-
-func (d *Dir) replayJournal(path string) error {
-	f, err := d.fs.OpenFile(path, os.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
-	head := make([]byte, journalBlock)
-	half := int64(0)
-	if size >= journalBlock {
-		if _, err := f.ReadAt(head, 0); err != nil {
-			return err
-		}
-		if half, err = readJournalHead(head); errors.Is(err, ErrNewer) {
-			return err
-		}
-	}
-	if half < journalBlock || size < journalBlock+2*half {
-		// Its head is written last and synced before the first commit: there was none,
-		// or the disk has lost it, and then recovery finds what the files hold.
-		d.log.Warn("journal is damaged or was never finished, and is ignored; logs are checked without it", "file", path, "bytes", size)
-		return nil
-	}
-	halves := [2]*halfReader{
-		{file: f, at: journalBlock, end: journalBlock + half},
-		{file: f, at: journalBlock + half, end: journalBlock + 2*half},
-	}
-	for _, h := range halves { // only to learn which is older
-		at := h.at
-		if _, _, err := h.next(); err != nil {
-			return err
-		}
-		generation := h.generation
-		h.rewind(at)
-		h.generation = generation
-	}
-	if halves[0].generation > halves[1].generation {
-		halves[0], halves[1] = halves[1], halves[0]
-	}
-	r := &replay{dir: d, homes: map[model.TopicPartition]bool{}, files: map[string]vfs.File{}}
-	defer r.close()
-	for _, h := range halves {
-		for {
-			c, ok, err := h.next()
-			if err != nil {
-				return err
-			}
-			if !ok {
-				break
-			}
-			for i := range c.entries {
-				if err := r.write(&c.entries[i]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if err := r.sync(); err != nil {
-		return err
-	}
-	if r.bytes > 0 {
-		d.log.Info("journal replayed", "file", path, "files", len(r.files), "bytes", r.bytes)
-	}
-	return nil
-}
-
-// replay writes entries to files.
-type replay struct {
-	dir   *Dir
-	homes map[model.TopicPartition]bool // whether the directory is that of the topic
-	files map[string]vfs.File
-	bytes int64
-}
-
-// write puts an entry where it belongs, unless it is known to be there, or its topic
-// or segment is gone.
-func (r *replay) write(e *entryRead) error {
-	d := r.dir
-	if p, ok := d.points.get(pointKey{e.topic, e.tp.Partition}); ok {
-		// What lies before the recovery point was synced in its own file, and may
-		// have been cleaned since.
-		if p.flags&pointRemoved != 0 || e.base < p.segBase || e.base == p.segBase && e.pos+int64(len(e.bytes)) <= p.pos {
-			return nil
-		}
-	}
-	ours, known := r.homes[e.tp]
-	if !known {
-		id, err := d.TopicIDOf(e.tp)
-		ours = err == nil && id == e.topic
-		r.homes[e.tp] = ours
-	}
-	if !ours {
-		return nil
-	}
-	path := offsetPath(filepath.Join(d.path, e.tp.String()), e.base, logSuffix)
-	f := r.files[path]
-	if f == nil {
-		var err error
-		if f, err = d.fs.OpenFile(path, os.O_RDWR); isNotExist(err) {
-			return nil // retention has taken it
-		}
-		if err != nil {
-			return err
-		}
-		r.files[path] = f
-	}
-	r.bytes += int64(len(e.bytes))
-	_, err := f.WriteAt(e.bytes, e.pos)
-	return err
-}
-
-func (r *replay) sync() error {
-	for path, f := range r.files {
-		if err := f.SyncData(); err != nil {
-			return fmt.Errorf("sync %s: %w", path, err)
-		}
-	}
-	return nil
-}
-
-func (r *replay) close() {
-	for _, f := range r.files {
-		f.Close()
-	}
-}
 
 // journalPath names the journal of a shard.
 func journalPath(dir string, shard int) string {

@@ -164,11 +164,8 @@ func (m *many) check() {
 // TestJournalSurvivesPowerCuts: whatever the cut leaves of files and journal, what was
 // acknowledged is there, several cuts in a row.
 func TestJournalSurvivesPowerCuts(t *testing.T) {
-	runs, done := 150, 0
-	if testing.Short() {
-		runs = 20
-	}
-	for seed := range uint64(runs) {
+	runs, done := histories(150), 0
+	for seed := range runs {
 		m := newMany(t, seed, 4+int(seed%12))
 		for range 1 + m.rng.IntN(3) {
 			m.round(1) // new files are synced themselves
@@ -189,11 +186,18 @@ func TestJournalSurvivesPowerCuts(t *testing.T) {
 			m.mem = before
 			m.open()
 			m.check()
+			for m.rng.IntN(3) == 0 { // and again, while what was replayed is being synced
+				before := m.mem.CrashClone(m.rng)
+				m.journals.Close()
+				m.mem = before
+				m.open()
+				m.check()
+			}
 		}
 		done += m.done
 		m.journals.Close()
 	}
-	if done < runs {
+	if done < int(runs) {
 		t.Errorf("only %d files went through a journal", done)
 	}
 }
@@ -239,6 +243,9 @@ func TestJournalTurns(t *testing.T) {
 	}
 	m.open()
 	m.check()
+	if err := m.d.settled(); err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range must(m.mem.ReadDir("/data")) {
 		if strings.HasPrefix(e.Name, journalPrefix) {
 			t.Errorf("%s is still there after a clean start", e.Name)
@@ -348,6 +355,41 @@ func TestSyncBehindJournalFails(t *testing.T) {
 	before := m.mem.CrashClone(m.rng)
 	m.journals.Close()
 	m.mem = before
+	m.open()
+	m.check()
+	m.journals.Close()
+}
+
+// TestJournalIsKept while files that were written from it cannot be synced: the start
+// goes on, and the next one replays it again.
+func TestJournalIsKept(t *testing.T) {
+	m := newMany(t, 15, 6)
+	m.round(1)
+	m.round(1)
+	m.ready()
+	m.round(1)
+	before := m.mem.CrashClone(m.rng)
+	m.journals.Close()
+	m.mem = before
+	for range 3 {
+		m.fault = vfs.NewFaulty(m.mem)
+		m.fault.Inject(vfs.Rule{Op: vfs.OpSync, Pattern: "0*.log", Times: 1, Err: syscall.EIO})
+		d := openDir(t, m.fault, "/data")
+		if err := d.settled(); !errors.Is(err, syscall.EIO) {
+			t.Fatalf("settled: %v", err)
+		}
+		kept := 0
+		for _, e := range must(m.mem.ReadDir("/data")) {
+			if strings.HasSuffix(e.Name, keptSuffix) {
+				kept++
+			}
+		}
+		if kept != 1 {
+			t.Fatalf("%d journals are kept", kept)
+		}
+		d.Close()
+	}
+	m.mem = m.mem.CrashClone(m.rng)
 	m.open()
 	m.check()
 	m.journals.Close()

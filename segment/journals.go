@@ -194,10 +194,7 @@ func (d *dirJournal) commit(ds []Dirty) bool {
 
 // turn goes on in the other half, if what it was filled with last is in its files.
 func (d *dirJournal) turn(file *journal) bool {
-	next := &d.halves[1-max(file.current, 0)]
-	if file.current < 0 {
-		next = &d.halves[0]
-	}
+	next := &d.halves[file.other()]
 	d.mu.Lock()
 	free := !next.busy && !next.kept
 	d.mu.Unlock()
@@ -241,15 +238,16 @@ func (d *dirJournal) syncAll(behind map[*File]*Dirty) (ok bool) {
 	ok = true
 	for i, f := range files {
 		one := behind[f]
+		offline := one.log.Err()
 		switch {
-		case errs == nil || errs[i] == nil:
-			if one.log.Err() == nil {
-				one.log.raisePoint(one.point)
-			}
-		case errors.Is(one.log.Err(), ErrClosed): // nobody misses what was removed
-		default:
+		case errors.Is(offline, ErrClosed): // nobody misses what was removed
+		case errs != nil && errs[i] != nil:
 			ok = false
 			d.owner.cfg.Failed(one.log, errs[i])
+		case offline != nil: // another sync of its files has failed, after which this one says nothing
+			ok = false
+		default:
+			one.log.raisePoint(one.point)
 		}
 		f.Release()
 	}

@@ -46,8 +46,14 @@ type Log struct {
 	unsyncedSince  int64 // ms, of the oldest of them
 	lastNowMs      int64
 
-	failed atomic.Pointer[error] // set once; any
-	closed atomic.Bool
+	failed   atomic.Pointer[error] // set once; any
+	closed   atomic.Bool
+	cleaning atomic.Bool // a cleaning is under way; any
+
+	// names is held by a cleaning while it makes, renames or removes files beside
+	// those of the owner, and by the owner where it gives the directory up.
+	names     sync.Mutex
+	unsettled []replacement // took place, and are not ended yet
 
 	// Published: any goroutine reads, the owner writes.
 	start  atomic.Int64
@@ -64,6 +70,7 @@ type Log struct {
 	leader     int32 // epoch of StartEpoch that has no batch yet, or -1
 	point      point // recovery point
 	savedPoint point // as the checkpoint has it
+	lost       []lostSpan
 }
 
 func (l *Log) key() pointKey { return pointKey{l.topic, l.tp.Partition} }

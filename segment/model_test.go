@@ -539,11 +539,7 @@ func (s *scenario) verifyProducers(when string, lossy bool) {
 }
 
 func TestRandomOperations(t *testing.T) {
-	seeds := 150
-	if testing.Short() {
-		seeds = 30
-	}
-	for seed := range uint64(seeds) {
+	for seed := range histories(150) {
 		s := newScenario(t, seed, testIO())
 		for range 150 {
 			s.step()

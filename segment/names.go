@@ -15,6 +15,7 @@ const (
 	cleanName      = "clean-shutdown"
 	pointsName     = "recovery-point-offset-checkpoint"
 	startsName     = "log-start-offset-checkpoint"
+	cleanedName    = "cleaner-offset-checkpoint"
 	metadataName   = "partition.metadata"
 	epochsName     = "leader-epoch-checkpoint"
 	logSuffix      = ".log"
@@ -23,6 +24,8 @@ const (
 	tmpSuffix      = ".tmp"
 	deletedSuffix  = ".deleted"
 	damagedSuffix  = ".damaged"
+	cleanedSuffix  = ".cleaned" // behind the suffix of what is being written anew
+	swapSuffix     = ".swap"
 )
 
 // MetadataDirName is the directory of the cluster's metadata in the first log

@@ -46,6 +46,8 @@ type onDisk struct {
 	bases     []int64
 	sizes     []int64
 	snapshots []int64
+	replacing bool // a cleaning was interrupted
+	indexes   []int64
 }
 
 func (l *Log) list() (onDisk, error) {
@@ -71,6 +73,10 @@ func (l *Log) list() (onDisk, error) {
 			o.bases, o.sizes = append(o.bases, base), append(o.sizes, st.Size)
 		} else if offset, ok := parseOffsetName(e.Name, snapshotSuffix); ok {
 			o.snapshots = append(o.snapshots, offset)
+		} else if strings.HasSuffix(e.Name, swapSuffix) || strings.HasSuffix(e.Name, cleanedSuffix) {
+			o.replacing = true
+		} else if base, ok := parseOffsetName(e.Name, indexSuffix); ok {
+			o.indexes = append(o.indexes, base)
 		} else if strings.HasSuffix(e.Name, tmpSuffix) { // a write that a kill cut short
 			if err := l.home.fs.Remove(path); err != nil {
 				return o, fmt.Errorf("remove unfinished file: %w", err)
@@ -91,7 +97,24 @@ func (l *Log) readDisk(rep *RecoveryReport) error {
 			return err
 		}
 	}
-	return l.recover(o, rep)
+	if o.replacing {
+		if err := l.finishReplacements(); err != nil {
+			return err
+		}
+		if o, err = l.list(); err != nil {
+			return err
+		}
+	}
+	if err := l.recover(o, rep); err != nil {
+		return err
+	}
+	if rep.CutBytes > 0 || len(rep.SetAside) > 0 {
+		if err := l.dir.settled(); err != nil {
+			return err
+		}
+	}
+	l.missing(o)
+	return nil
 }
 
 // checkOwner compares the topic id on disk with ours. A directory without a
@@ -125,8 +148,9 @@ func (l *Log) checkOwner(hasRecords bool, rep *RecoveryReport) error {
 }
 
 // replay reads headers of batches from (segment i, pos) up to the place (to,
-// toPos), and calls fn for each.
-func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep *RecoveryReport, fn func(h record.Batch)) error {
+// toPos), and calls fn for each. What is no batch is logged and gone round: it
+// is for its readers to be refused.
+func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep *RecoveryReport, fn func(pos int64, h record.Batch)) error {
 	for ; i <= to && i < len(segs); i, pos = i+1, 0 {
 		end := segs[i].size
 		if i == to {
@@ -140,17 +164,24 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep
 		}
 		w := newWalk(segs[i].file, end)
 		err := func() error {
+			expect := segs[i].base
 			for pos < end {
 				h, err := w.header(pos)
 				if errors.Is(err, errEnd) {
-					return corrupt(segs[i].file.Path(), pos, "%d bytes that are no batch", end-pos)
+					err = corrupt(segs[i].file.Path(), pos, "%d bytes are less than a batch header", end-pos)
+				}
+				if errors.Is(err, ErrCorrupt) {
+					if pos, err = l.goRound(w, pos, expect, err); err != nil {
+						return err
+					}
+					continue
 				}
 				if err != nil {
 					return err
 				}
-				fn(h)
+				fn(pos, h)
 				rep.HeaderBytes += int64(h.Size())
-				pos += int64(h.Size())
+				pos, expect = pos+int64(h.Size()), h.LastOffset()+1
 			}
 			return nil
 		}()

@@ -41,6 +41,12 @@ func (l *Log) plan(offset, limit int64, maxBytes int, firstWhole bool) (Range, e
 		l.mu.Unlock()
 		return Range{}, nil
 	}
+	if len(l.lost) > 0 {
+		if err := l.lostAt(offset); err != nil {
+			l.mu.Unlock()
+			return Range{}, err
+		}
+	}
 	segs := l.segs
 	i := max(segmentOf(segs, offset), 0)
 	if i == len(segs)-1 {
@@ -109,6 +115,9 @@ func (l *Log) planRecent(seg *segment, offset, limit, end, maxBytes int64, first
 // planSegment does the same by index and batch headers. found: the answer is
 // final (it may be empty); otherwise the next segment is to be asked.
 func (l *Log) planSegment(seg *segment, offset, limit int64, maxBytes int, firstWhole bool) (Range, bool, error) {
+	if err := l.load(seg); err != nil { // the first read of a segment asks whether it is the one it was
+		return Range{}, false, err
+	}
 	l.mu.Lock()
 	size, first := seg.size, seg.hint
 	l.mu.Unlock()
@@ -151,7 +160,7 @@ func (l *Log) locate(seg *segment, size, offset int64) (pos int64, found bool, e
 			return 0, false, err
 		}
 		pos, found, err = l.scanTo(seg, size, e, offset)
-		if !errors.Is(err, ErrCorrupt) || try > 0 || x == nil {
+		if !errors.Is(err, errIndexLies) || try > 0 || x == nil {
 			return pos, found, err
 		}
 		if err := l.rebuild(seg, x, err.Error()); err != nil {
@@ -195,8 +204,12 @@ func (l *Log) floor(seg *segment, k indexKey, key int64) (e indexEntry, x *index
 	}
 }
 
+// errIndexLies: an entry does not point to its batch. Whether the index or the
+// batch is damaged shows when the index is built again.
+var errIndexLies = errors.New("the index points to no batch")
+
 // scanTo walks from an index entry to the batch whose last offset is at least
-// offset. An entry that does not point to its batch is ErrCorrupt.
+// offset. An entry that does not point to its batch is errIndexLies, too.
 func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos int64, found bool, err error) {
 	if err := seg.file.acquire(); err != nil {
 		return 0, false, err
@@ -205,24 +218,31 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 	w := newWalk(seg.file, size)
 	defer w.done()
 	pos = int64(e.pos)
+	expect, end := seg.base, l.segmentEnd(seg)
 	for first := true; ; first = false {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) {
-			if pos != size {
-				return 0, false, corrupt(seg.file.Path(), pos, "the index points behind the last batch")
+			if pos == size {
+				return 0, false, nil
 			}
-			return 0, false, nil
+			err = corrupt(seg.file.Path(), pos, "%d bytes are less than a batch header", size-pos)
+		}
+		if err == nil && first && pos > 0 && h.BaseOffset() != seg.base+int64(e.rel) {
+			err = corrupt(seg.file.Path(), pos, "the index says offset %d, the batch %d", seg.base+int64(e.rel), h.BaseOffset())
+		}
+		if err == nil && (h.BaseOffset() < expect || h.LastOffset() >= end) { // offsets have no checksum
+			err = corruptBatch(seg.file.Path(), pos, expect, "offsets %d to %d between %d and %d", h.BaseOffset(), h.LastOffset(), expect, end)
 		}
 		if err != nil {
+			if first && pos > 0 {
+				err = fmt.Errorf("%w: %w", errIndexLies, err)
+			}
 			return 0, false, err
-		}
-		if first && pos > 0 && h.BaseOffset() != seg.base+int64(e.rel) {
-			return 0, false, corrupt(seg.file.Path(), pos, "the index says offset %d, the batch %d", seg.base+int64(e.rel), h.BaseOffset())
 		}
 		if h.LastOffset() >= offset {
 			return pos, true, nil
 		}
-		pos += int64(h.Size())
+		pos, expect = pos+int64(h.Size()), h.LastOffset()+1
 	}
 }
 
@@ -249,6 +269,9 @@ func (l *Log) boundary(seg *segment, size int64, first hint, limit, maxBytes int
 		}
 		if err != nil {
 			return 0, next, err
+		}
+		if end := l.segmentEnd(seg); h.LastOffset() >= end {
+			return 0, next, corruptBatch(seg.file.Path(), from, -1, "offsets %d to %d in a segment that ends at %d", h.BaseOffset(), h.LastOffset(), end)
 		}
 		first = hintOf(h, from)
 	}
@@ -289,8 +312,8 @@ type stopping struct {
 func (s *stopping) walk(w *walk, pos int64, steps int) (to int64, next hint, found bool, err error) {
 	for ; steps > 0; steps-- {
 		h, err := w.header(pos)
-		if errors.Is(err, errEnd) {
-			return pos, next, true, nil
+		if errors.Is(err, errEnd) || errors.Is(err, ErrCorrupt) && pos > s.from {
+			return pos, next, true, nil // what lies before damage can be sent
 		}
 		if err != nil {
 			return 0, next, false, err

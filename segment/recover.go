@@ -80,7 +80,9 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 		base = rp.offset
 	}
 	l.snapshots = r.o.snapshots
-	if known && rp.flags&pointNoProducers == 0 {
+	// What a recovery point says of producers is so at its offset: the log may have had
+	// some since, before it was emptied.
+	if !known || rp.flags&pointNoProducers == 0 || rp.offset < base {
 		if _, byID, ok := l.newestSnapshot(base, base); ok {
 			l.producers.byID = byID
 		}
@@ -129,6 +131,7 @@ func (r *recovery) build(rp point, known bool) {
 	for i, base := range r.o.bases {
 		s := newSegment(r.l.home, base)
 		s.size, s.onDisk = r.o.sizes[i], true
+		s.file.sound.unknownBelow(s.size) // check says what it has read
 		if i+1 < len(r.o.bases) {
 			s.next = r.o.bases[i+1]
 		}
@@ -147,8 +150,11 @@ func (r *recovery) locate(rp point, known bool) {
 		r.rp = point{offset: r.segs[0].base, segBase: r.segs[0].base}
 		return
 	}
+	cleaned, _ := r.l.dir.cleaned.get(r.l.key())
 	for i, s := range r.segs {
-		if s.base == rp.segBase && s.size >= rp.pos && rp.offset >= s.base {
+		// A position in a segment that was cleaned since would mean nothing. None
+		// is ever left behind (savePoint), unless a newer entry was damaged.
+		if s.base == rp.segBase && s.size >= rp.pos && rp.offset >= s.base && s.base >= cleaned.offset {
 			r.rp, r.at = rp, i
 			return
 		}
@@ -190,6 +196,7 @@ func (r *recovery) check() error {
 			if err != nil {
 				return err
 			}
+			s.file.sound.unknownBelow(pos)
 			s.next = r.end
 			s.known.Store(true)
 			if good < s.size {
@@ -233,7 +240,7 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 		} else if err != nil {
 			return pos, "", err
 		}
-		s.index(uint32(b.BaseOffset()-s.base), pos, b.MaxTimestamp(), int64(l.cfg.IndexIntervalBytes))
+		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), int64(l.cfg.IndexIntervalBytes))
 		if e := b.LeaderEpoch(); e > r.epochs.latest() {
 			r.epochs, r.epochsStale = r.epochs.with(e, b.BaseOffset()), true
 		}
@@ -253,10 +260,10 @@ func (r *recovery) cut(i int, pos int64, why string, whole bool) error {
 	r.rep.CutBytes = s.size - pos
 	for _, later := range r.segs[i+1:] {
 		path := later.file.Path()
-		if err := l.home.fs.Rename(path, path+damagedSuffix); err != nil {
+		if err := l.home.fs.Remove(offsetPath(l.home.path, later.base, indexSuffix)); err != nil && !isNotExist(err) {
 			return fmt.Errorf("set damaged segment aside: %w", err)
 		}
-		if err := l.home.fs.Remove(offsetPath(l.home.path, later.base, indexSuffix)); err != nil && !isNotExist(err) {
+		if err := l.home.fs.Rename(path, path+damagedSuffix); err != nil {
 			return fmt.Errorf("set damaged segment aside: %w", err)
 		}
 		r.rep.CutBytes += later.size
@@ -270,6 +277,9 @@ func (r *recovery) cut(i int, pos int64, why string, whole bool) error {
 			return err
 		}
 		defer s.file.Release()
+		if err := r.keepTail(s, pos); err != nil {
+			return err
+		}
 		if err := s.file.f.Truncate(pos); err != nil {
 			return fmt.Errorf("cut torn tail: %w", err)
 		}

@@ -43,7 +43,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		r.segs = append(r.segs, s)
 	}
 	l.segs = r.segs
-	l.epochs = r.epochs.within(start, r.end).trimmed(start)
+	l.epochs = r.epochs.within(start, r.end).trimmed(start).from(start)
 	l.settle(start)
 	l.unsyncedSince, l.lastNowMs = time.Now().UnixMilli(), time.Now().UnixMilli()
 	l.synced.Store(max(synced, start))
@@ -56,7 +56,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	if known {
 		l.savedPoint = rp
 	}
-	if r.epochsStale || len(l.epochs) != len(r.epochs) {
+	if r.epochsStale || !slices.Equal(l.epochs, r.epochs) {
 		l.writeEpochs()
 	}
 	if next > r.end {
@@ -65,6 +65,11 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		l.producers.byID = nil
 		l.point.flags = pointNoProducers
 		l.storeSnapshot(next, l.takeSnapshot(next, next, 0))
+	}
+	if next > r.end || known && !l.hasSegment(rp.segBase) {
+		// A recovery point in a segment that is not there any more reads as one in a
+		// segment that was rolled to and not written yet. Once the segment before it
+		// grows, as it does now, what it holds beyond that point would be overlooked.
 		if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{l.point}), l.dir.points.sync()); err != nil {
 			return err
 		}
@@ -86,6 +91,11 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	}
 	l.dropFront(expired, 0)
 	return nil
+}
+
+func (l *Log) hasSegment(base int64) bool {
+	i := segmentOf(l.segs, base)
+	return i >= 0 && l.segs[i].base == base
 }
 
 // syncNow makes the dirty segments durable.

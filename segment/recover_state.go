@@ -41,7 +41,7 @@ func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
 	r.rep.EpochsRebuilt, r.epochsStale = true, true
 	r.epochs = nil
-	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(h record.Batch) {
+	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(_ int64, h record.Batch) {
 		r.epochs = r.epochs.with(h.LeaderEpoch(), h.BaseOffset())
 	})
 }
@@ -67,8 +67,10 @@ func (r *recovery) loadProducers(trusted bool) error {
 			return nil
 		}
 		from = h.offset
+		// From the beginning of the segment is always right; if the segment was
+		// cleaned since, the position means nothing.
 		i = max(segmentOf(r.segs, h.offset), 0)
-		if r.segs[i].base == h.segBase && h.pos <= r.segs[i].size {
+		if r.segs[i].base == h.segBase && h.pos < r.segs[i].size && r.beginsAt(r.segs[i], h.pos, h.offset) {
 			pos = h.pos
 		}
 	}
@@ -76,20 +78,25 @@ func (r *recovery) loadProducers(trusted bool) error {
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	add := func(h record.Batch) {
+	add := func(_ int64, h record.Batch) {
 		if h.BaseOffset() >= from {
 			l.producers.add(h, now, false)
 			l.sinceSnap += int64(h.Size())
 		}
 	}
 	if i < r.live {
-		expect, gap := max(from, r.segs[i].base), false
-		last := r.live - 1
-		err := l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, func(h record.Batch) {
-			gap = gap || h.BaseOffset() > expect
-			expect = h.LastOffset() + 1
-			add(h)
-		})
+		// A gap between segments is a missing or torn one; those inside of a
+		// segment are compaction's.
+		expect, gap := r.segs[i].base, false
+		var err error
+		for k := i; k < r.live && err == nil; k, pos = k+1, 0 {
+			gap = gap || r.segs[k].base != expect
+			expect = r.segs[k].base
+			err = l.replay(r.segs, k, pos, k, r.segs[k].size, r.rep, func(pos int64, h record.Batch) {
+				expect = h.LastOffset() + 1
+				add(pos, h)
+			})
+		}
 		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
 			return err
 		}
@@ -102,6 +109,23 @@ func (r *recovery) loadProducers(trusted bool) error {
 	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, add)
 }
 
+// beginsAt tells whether a sound batch of that offset begins at pos.
+func (r *recovery) beginsAt(s *segment, pos, offset int64) bool {
+	if s.file.acquire() != nil {
+		return false
+	}
+	defer s.file.Release()
+	w := newWalk(s.file, s.size)
+	defer w.done()
+	h, err := w.header(pos)
+	if err != nil || h.BaseOffset() != offset {
+		return false
+	}
+	var head [record.HeaderSize]byte
+	copy(head[:], h) // the checksum moves the window
+	return w.checksum(pos, head[:]) == nil
+}
+
 // resumeIndex prepares the index of the segment that holds the recovery point
 // so that check can go on adding to it.
 func (r *recovery) resumeIndex() error {
@@ -111,6 +135,15 @@ func (r *recovery) resumeIndex() error {
 		s.setStats(head) // a clean stop: nothing is read
 		s.idx = x
 		return nil
+	}
+	if err == nil && l.dir.clean && head.size != s.size {
+		if d := l.stranger(s, r.rp.offset, head, x); d != nil {
+			x.file.doom()
+			return d
+		}
+	}
+	if errors.Is(err, errDamaged) && l.dir.clean { // after a kill it has no header yet
+		l.log.Warn("an index is damaged and is built again from the log", "file", offsetPath(l.home.path, s.base, indexSuffix), "bytes", r.rp.pos)
 	}
 	from := indexEntry{maxTs: noIndexTimestamp}
 	if kept := l.soundBlocks(s, r.rp.pos); kept != nil {
@@ -128,10 +161,14 @@ func (r *recovery) resumeIndex() error {
 		}
 		r.rep.IndexRebuilt = err == nil // a young segment has none yet
 	}
-	pos := int64(from.pos)
-	return l.replay(r.segs, r.at, pos, r.at, r.rp.pos, r.rep, func(h record.Batch) {
-		s.index(uint32(h.BaseOffset()-s.base), pos, h.MaxTimestamp(), int64(l.cfg.IndexIntervalBytes))
-		pos += int64(h.Size())
+	expect := int64(from.pos)
+	return l.replay(r.segs, r.at, expect, r.at, r.rp.pos, r.rep, func(pos int64, h record.Batch) {
+		interval := int64(l.cfg.IndexIntervalBytes)
+		if pos != expect {
+			interval = -1 // behind damage: the way there is blocked
+		}
+		s.index(uint32(h.BaseOffset()-s.base), pos, indexTimestamp(h), interval)
+		expect = pos + int64(h.Size())
 		s.next = h.LastOffset() + 1
 	})
 }
@@ -190,7 +227,7 @@ func (l *Log) firstTimestamp(s *segment) int64 {
 	if err != nil {
 		return noIndexTimestamp
 	}
-	return h.MaxTimestamp()
+	return indexTimestamp(h)
 }
 
 // pointsAtBatch compares an entry with the log.

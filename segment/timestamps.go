@@ -2,7 +2,6 @@ package segment
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"ringmain/record"
@@ -264,14 +263,14 @@ func (l *Log) batches(seg *segment, pos, limit int64, fn func(w *walk, pos int64
 // whole reads the batch at pos into memory of its own.
 func (w *walk) whole(pos int64, h record.Batch) (record.Batch, error) {
 	b := make([]byte, h.Size())
-	if n, err := w.file.ReadAt(b, pos); n < len(b) {
+	if n, err := w.read(b, pos); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = corrupt(w.file.Path(), pos, "batch ends early")
 		}
 		return nil, err
 	}
 	if !record.Batch(b).ChecksumOK() {
-		return nil, fmt.Errorf("%w: %s at byte %d: checksum of the batch at offset %d", ErrCorrupt, w.file.Path(), pos, record.Batch(b).BaseOffset())
+		return nil, corruptBatch(w.file.Path(), pos, record.Batch(b).BaseOffset(), "checksum of the batch")
 	}
 	return b, nil
 }

@@ -40,6 +40,22 @@ func (w *walk) done() {
 	walkPool.Put(w)
 }
 
+// read reads bytes of the file. If they come from the disk, what is known of
+// them is not known any more: they are in the cache afterwards, and look as if
+// they had always been there.
+func (w *walk) read(p []byte, pos int64) (int, error) {
+	if fd := w.file.Fd(); fd >= 0 {
+		n, cold := readCached(fd, p, pos)
+		if n == len(p) {
+			return n, nil
+		}
+		if cold {
+			w.file.sound.forget(pos, pos+int64(len(p)))
+		}
+	}
+	return w.file.ReadAt(p, pos)
+}
+
 // errEnd: fewer bytes than a batch header are left.
 var errEnd = errors.New("end of segment")
 
@@ -51,7 +67,7 @@ func (w *walk) header(pos int64) (record.Batch, error) {
 		return nil, errEnd
 	}
 	if pos < w.at || pos+record.HeaderSize > w.at+int64(w.n) {
-		n, err := w.file.ReadAt(w.buf[:min(w.window, w.size-pos)], pos)
+		n, err := w.read(w.buf[:min(w.window, w.size-pos)], pos)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
@@ -80,13 +96,13 @@ func (w *walk) header(pos int64) (record.Batch, error) {
 // checksum verifies the batch at pos, whose header is h, piece by piece: a
 // batch may be larger than any buffer we want to hold.
 func (w *walk) checksum(pos int64, h record.Batch) error {
-	const crcFrom = 21 // attributes; what lies before is outside the CRC
-	want, size := h.CRC(), int64(h.Size())
+	const crcFrom = 21                                             // attributes; what lies before is outside the CRC
+	want, size, offset := h.CRC(), int64(h.Size()), h.BaseOffset() // h dies with the first read
 	sum := uint32(0)
 	for at := int64(crcFrom); at < size; {
 		n := min(size-at, w.at+int64(w.n)-(pos+at))
 		if n <= 0 {
-			k, err := w.file.ReadAt(w.buf[:min(walkWindow, w.size-pos-at)], pos+at)
+			k, err := w.read(w.buf[:min(walkWindow, w.size-pos-at)], pos+at)
 			if err != nil && !errors.Is(err, io.EOF) {
 				return err
 			}
@@ -100,7 +116,7 @@ func (w *walk) checksum(pos int64, h record.Batch) error {
 		at += n
 	}
 	if sum != want {
-		return corrupt(w.file.Path(), pos, "checksum is %#08x, the batch says %#08x", sum, want)
+		return corruptBatch(w.file.Path(), pos, offset, "checksum is %#08x, the batch says %#08x", sum, want)
 	}
 	return nil
 }

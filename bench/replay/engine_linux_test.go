@@ -332,9 +332,16 @@ func hello(c *wire) bool {
 func TestIdleConnectionsThatAreClosedAreLost(t *testing.T) {
 	b := newBroker(t, func(c *wire) { hello(c) })
 	env := b.envOf(workload.Idle, 0, "connections", "300")
-	r := begin(t, ready(t, env, 2))
+	e := ready(t, env, 2)
+	before := 1 // what only asked whether somebody is there
+	for deadline := time.Now().Add(10 * time.Second); len(b.accepted()) < before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody asked whether somebody is there")
+		}
+	}
+	r := begin(t, e)
 	r.until(func() bool { return env.Meter.Open.Load() == 300 })
-	for _, c := range b.accepted()[:70] {
+	for _, c := range b.accepted()[before : before+70] {
 		_ = c.Close()
 	}
 	r.until(func() bool { return env.Meter.Lost.Load() == 70 && env.Meter.Open.Load() == 230 })
@@ -378,9 +385,9 @@ func TestAStormConnects(t *testing.T) {
 func TestThereIsNobodyToStorm(t *testing.T) {
 	b := newBroker(t, func(c *wire) { hello(c) })
 	env := b.envOf(workload.Storm, 1, "connections", "4")
+	e := ready(t, env, 2)
 	b.close()
-	r := begin(t, ready(t, env, 2))
-	says(t, r.over(), "connection refused")
+	says(t, begin(t, e).over(), "connection refused")
 }
 
 // sulker is a role that ends the load after it has closed its link.

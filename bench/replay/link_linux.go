@@ -71,25 +71,19 @@ type place struct {
 	local  bool // on this host, whose every 127.x.y.z may be connected from
 }
 
+// resolve finds the address that answers, by connecting to it: a name can have several,
+// not all of which are listened on.
 func resolve(ctx context.Context, address string) (place, error) {
-	host, port, err := net.SplitHostPort(address)
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return place{}, err
 	}
-	number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
-	if err != nil {
-		return place{}, err
+	defer c.Close()
+	there := c.RemoteAddr().(*net.TCPAddr).AddrPort()
+	if a := there.Addr().Unmap(); a.Is4() {
+		return place{to: &unix.SockaddrInet4{Port: int(there.Port()), Addr: a.As4()}, family: unix.AF_INET, local: a.IsLoopback()}, nil
 	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return place{}, err
-	}
-	for _, a := range addrs {
-		if a = a.Unmap(); a.Is4() {
-			return place{to: &unix.SockaddrInet4{Port: number, Addr: a.As4()}, family: unix.AF_INET, local: a.IsLoopback()}, nil
-		}
-	}
-	return place{to: &unix.SockaddrInet6{Port: number, Addr: addrs[0].As16()}, family: unix.AF_INET6}, nil
+	return place{to: &unix.SockaddrInet6{Port: int(there.Port()), Addr: there.Addr().As16()}, family: unix.AF_INET6}, nil
 }
 
 // own is the same place for another goroutine: connecting writes into the address.

@@ -32,3 +32,21 @@ func TestLogDump(t *testing.T) {
 	s.fails(exitUsage, []string{"log", "dump"}, "usage: ringmain log dump FILE...")
 	s.fails(exitUsage, []string{"log", "dump", good, "--batches", "-1"}, "--batches -1")
 }
+
+func TestLogVerifyRefusesWhatIsNotOurs(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := shell{t: t}
+	for _, verb := range []string{"verify", "repair"} {
+		s.fails(exitFailure, []string{"log", verb, "--data-dir", dir}, "not a Ringmain data directory", "thesis.tex")
+		s.fails(exitFailure, []string{"log", verb, "--data-dir", filepath.Join(dir, "none")}, "none has no ringmain.properties")
+		s.fails(exitUsage, []string{"log", verb, "--output", "xml"}, "use table or json")
+		s.fails(exitUsage, []string{"log", verb, "--config", filepath.Join(dir, "none")}, "--config")
+		s.fails(exitUsage, []string{"log", verb, "--config", "x", "--data-dir", "y"}, "config")
+	}
+	if es, err := os.ReadDir(dir); err != nil || len(es) != 1 {
+		t.Errorf("the directory has %v, %v", es, err)
+	}
+}

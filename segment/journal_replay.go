@@ -1,0 +1,245 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ringmain/internal/vfs"
+	"ringmain/model"
+)
+
+// keptSuffix marks a journal that was replayed and stays until the files it was
+// replayed to are synced: what it holds may be nowhere else.
+const keptSuffix = ".kept"
+
+// replayJournals writes what the journals of the directory hold to the .log files, as
+// far as these may lack it. It runs before any log is opened. unclean: the last process
+// did not close its logs; otherwise there is nothing to replay. The files are synced and
+// the journals removed behind the start, which need not wait for thousands of syncs; see
+// settled.
+func (d *Dir) replayJournals(unclean bool) error {
+	es, err := d.fs.ReadDir(d.path)
+	if err != nil {
+		return fmt.Errorf("read data directory: %w", err)
+	}
+	var kept, fresh []string
+	for _, e := range es {
+		switch {
+		case e.IsDir || !strings.HasPrefix(e.Name, journalPrefix):
+		case strings.HasSuffix(e.Name, keptSuffix):
+			kept = append(kept, e.Name)
+		default:
+			fresh = append(fresh, e.Name)
+		}
+	}
+	if len(kept)+len(fresh) == 0 {
+		return nil
+	}
+	r := &replay{dir: d, homes: map[model.TopicPartition]bool{}, files: map[string]vfs.File{}}
+	if unclean {
+		for _, name := range append(kept, fresh...) { // the older ones first
+			if err := r.journal(filepath.Join(d.path, name)); err != nil {
+				r.close()
+				return fmt.Errorf("replay journal %s: %w", filepath.Join(d.path, name), err)
+			}
+		}
+	}
+	for _, name := range fresh { // the shards make new ones under these names
+		to := name
+		for n := 0; to == name || slices.Contains(kept, to); n++ {
+			to = fmt.Sprintf("%s.%d%s", name, n, keptSuffix)
+		}
+		if err := d.fs.Rename(filepath.Join(d.path, name), filepath.Join(d.path, to)); err != nil {
+			r.close()
+			return fmt.Errorf("keep journal: %w", err)
+		}
+		kept = append(kept, to)
+	}
+	// Otherwise a new journal could take the old one's name after a power cut.
+	if err := d.fs.SyncDir(d.path); err != nil {
+		r.close()
+		return fmt.Errorf("keep journals: %w", err)
+	}
+	d.settling = make(chan struct{})
+	go func() {
+		defer close(d.settling)
+		d.settleErr = r.settle(kept)
+		r.close()
+		if d.settleErr != nil {
+			d.log.Error("files written from a journal could not be synced; the journal stays for the next start", "error", d.settleErr)
+		}
+	}()
+	return nil
+}
+
+// settled waits until no journal of an earlier process is there any more. Whoever takes
+// bytes of a log back waits for it: a journal that came back after a crash would put
+// them there again, over what was appended since.
+func (d *Dir) settled() error {
+	if d.settling == nil {
+		return nil
+	}
+	<-d.settling
+	return d.settleErr
+}
+
+// settle syncs what was written, many files at once, and removes the journals.
+func (r *replay) settle(kept []string) error {
+	work := make(chan string)
+	errs := make(chan error, len(r.files))
+	var workers sync.WaitGroup
+	for range min(parallelSyncs, len(r.files)) {
+		workers.Go(func() {
+			for path := range work {
+				if err := r.files[path].SyncData(); err != nil {
+					errs <- fmt.Errorf("sync %s: %w", path, err)
+				}
+			}
+		})
+	}
+	for path := range r.files {
+		work <- path
+	}
+	close(work)
+	workers.Wait()
+	close(errs)
+	var failed error
+	for err := range errs {
+		failed = errors.Join(failed, err)
+	}
+	if failed != nil {
+		return failed
+	}
+	d := r.dir
+	for _, name := range kept {
+		if err := d.fs.Remove(filepath.Join(d.path, name)); err != nil {
+			return fmt.Errorf("remove journal: %w", err)
+		}
+	}
+	if err := d.fs.SyncDir(d.path); err != nil {
+		return fmt.Errorf("remove journals: %w", err)
+	}
+	if r.bytes > 0 {
+		d.log.Info("journal replayed", "files", len(r.files), "bytes", r.bytes)
+	}
+	return nil
+}
+
+// journal writes the commits of one file to the .log files.
+func (r *replay) journal(path string) error {
+	d := r.dir
+	f, err := d.fs.OpenFile(path, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	head := make([]byte, journalBlock)
+	half := int64(0)
+	if size >= journalBlock {
+		if _, err := f.ReadAt(head, 0); err != nil {
+			return err
+		}
+		if half, err = readJournalHead(head); errors.Is(err, ErrNewer) {
+			return err
+		}
+	}
+	if half < journalBlock || size < journalBlock+2*half {
+		// Its head is written last and synced before the first commit: there was none,
+		// or the disk has lost it, and then recovery finds what the files hold.
+		d.log.Warn("journal is damaged or was never finished, and is ignored; logs are checked without it", "file", path, "bytes", size)
+		return nil
+	}
+	halves := [2]*halfReader{
+		{file: f, at: journalBlock, end: journalBlock + half},
+		{file: f, at: journalBlock + half, end: journalBlock + 2*half},
+	}
+	for _, h := range halves { // only to learn which is older
+		at := h.at
+		if _, _, err := h.next(); err != nil {
+			return err
+		}
+		generation := h.generation
+		h.rewind(at)
+		h.generation = generation
+	}
+	if halves[0].generation > halves[1].generation {
+		halves[0], halves[1] = halves[1], halves[0]
+	}
+	for _, h := range halves {
+		for {
+			c, ok, err := h.next()
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			for i := range c.entries {
+				if err := r.write(&c.entries[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// replay writes entries to files.
+type replay struct {
+	dir   *Dir
+	homes map[model.TopicPartition]bool // whether the directory is that of the topic
+	files map[string]vfs.File
+	bytes int64
+}
+
+// write puts an entry where it belongs, unless it is known to be there, or its topic
+// or segment is gone.
+func (r *replay) write(e *entryRead) error {
+	d := r.dir
+	if p, ok := d.points.get(pointKey{e.topic, e.tp.Partition}); ok {
+		// What lies before the recovery point was synced in its own file, and may
+		// have been cleaned since.
+		if p.flags&pointRemoved != 0 || e.base < p.segBase || e.base == p.segBase && e.pos+int64(len(e.bytes)) <= p.pos {
+			return nil
+		}
+	}
+	ours, known := r.homes[e.tp]
+	if !known {
+		id, err := d.TopicIDOf(e.tp)
+		ours = err == nil && id == e.topic
+		r.homes[e.tp] = ours
+	}
+	if !ours {
+		return nil
+	}
+	path := offsetPath(filepath.Join(d.path, e.tp.String()), e.base, logSuffix)
+	f := r.files[path]
+	if f == nil {
+		var err error
+		if f, err = d.fs.OpenFile(path, os.O_RDWR); isNotExist(err) {
+			return nil // retention has taken it
+		}
+		if err != nil {
+			return err
+		}
+		r.files[path] = f
+	}
+	r.bytes += int64(len(e.bytes))
+	_, err := f.WriteAt(e.bytes, e.pos)
+	return err
+}
+
+func (r *replay) close() {
+	for _, f := range r.files {
+		f.Close()
+	}
+}
