@@ -42,7 +42,7 @@ const (
 	journalFiles = 4
 	// journalMean is up to how many bytes a file may have on average: larger ones
 	// cost more to write twice than to sync.
-	journalMean = 128 << 10
+	journalMean = 32 << 10
 	// journalOpen is the share of the open files that a half may keep open until they
 	// are synced.
 	journalOpen = 4
