@@ -241,14 +241,22 @@ func comeAndGo(t *testing.T, addr string, stop <-chan struct{}) (lives int) {
 		}) {
 			return lives
 		}
-		cl := client(t, addr, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))
-		var rs []*kgo.Record
-		for i := range partitions * records {
-			rs = append(rs, &kgo.Record{Topic: topic, Partition: int32(i % partitions), Value: []byte(strconv.Itoa(life))})
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+		var cl *kgo.Client
+		var results kgo.ProduceResults
+		for {
+			cl = client(t, addr, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))
+			var rs []*kgo.Record
+			for i := range partitions * records {
+				rs = append(rs, &kgo.Record{Topic: topic, Partition: int32(i % partitions), Value: []byte(strconv.Itoa(life))})
+			}
+			if results = cl.ProduceSync(ctx, rs...); !neverBegan(results) {
+				break
+			}
+			cl.Close()
+		}
 		next := map[int32]int64{}
-		for _, res := range cl.ProduceSync(ctx, rs...) {
+		for _, res := range results {
 			if res.Err != nil {
 				t.Errorf("life %d of %s: %v", life, topic, res.Err)
 			} else if want := next[res.Record.Partition]; res.Record.Offset != want {
@@ -282,4 +290,16 @@ func comeAndGo(t *testing.T, addr string, stop <-chan struct{}) (lives int) {
 		}
 		lives++
 	}
+}
+
+// neverBegan reports whether a client gave up before it sent any record: it does not try
+// again when a kill cuts its very first exchange, without which it has no producer id.
+func neverBegan(results kgo.ProduceResults) bool {
+	for _, r := range results {
+		var cut *kgo.ErrFirstReadEOF
+		if !errors.As(r.Err, &cut) {
+			return false
+		}
+	}
+	return true
 }
