@@ -72,8 +72,7 @@ type dirJournal struct {
 
 	mu     sync.Mutex
 	file   *journal // nil: not there yet
-	making bool
-	broken bool // is used no more
+	broken bool     // is used no more
 	stop   chan struct{}
 	work   sync.WaitGroup
 }
@@ -141,14 +140,13 @@ func (d *dirJournal) make(fsys vfs.FS, root string) {
 		d.broken = true
 		return
 	}
-	d.making = true
 	d.work.Go(func() {
 		file, err := makeJournal(fsys, path, half, d.stop)
 		if err != nil && !errors.Is(err, ErrClosed) {
 			d.owner.log.Warn("no journal is made; many logs are synced one by one", "error", err)
 		}
 		d.mu.Lock()
-		d.file, d.making, d.broken = file, false, err != nil
+		d.file, d.broken = file, err != nil
 		d.mu.Unlock()
 	})
 }
