@@ -50,6 +50,7 @@ type Runtime[M Machine] struct {
 
 // NewRuntime starts the loops. machine makes an empty machine; it is called on them.
 func NewRuntime[M Machine](cfg Config, machine func(partition int32) M) *Runtime[M] {
+	cfg.Loops = max(cfg.Loops, 1)
 	r := &Runtime[M]{cfg: cfg, machine: machine, begun: time.Now(), readers: make(chan struct{}, cfg.Loops)}
 	for range cfg.Loops {
 		r.loops = append(r.loops, newLoop(r))
