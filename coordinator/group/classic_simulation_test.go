@@ -22,7 +22,7 @@ import (
 // TestClassicSimulation lets consumers that join, assign, commit, leave, crash and
 // come back meet a coordinator that is slow, loses what was not durable and is loaded
 // anew, over a network that loses, delays, repeats and reorders, in virtual time. What
-// must hold is in simulation.check and in the consumers' methods. A seed repeats a
+// must hold is in classicSimulation.check and in the consumers' methods. A seed repeats a
 // run: -run 'ClassicSimulation/17$'. RINGMAIN_GROUP_SEEDS says how many there are.
 func TestClassicSimulation(t *testing.T) {
 	seeds := 300
@@ -34,7 +34,7 @@ func TestClassicSimulation(t *testing.T) {
 		seeds = n
 	}
 	for seed := range seeds {
-		t.Run(strconv.Itoa(seed), func(t *testing.T) { newSimulation(t, uint64(seed)).run() })
+		t.Run(strconv.Itoa(seed), func(t *testing.T) { newClassicSimulation(t, uint64(seed)).run() })
 	}
 }
 
@@ -47,8 +47,8 @@ const (
 	calmMs  = 90_000
 )
 
-// simulation is one run.
-type simulation struct {
+// classicSimulation is one run.
+type classicSimulation struct {
 	t     *testing.T
 	rng   *rand.Rand
 	cfg   *Config
@@ -65,7 +65,7 @@ type simulation struct {
 	durable    int // records of the log that a crash does not take
 	unanswered []durableAnswer
 
-	consumers  []*simConsumer
+	consumers  []*simulatedConsumer
 	partitions int
 	delivered  int // requests that a machine has got
 	answered   int // those that it has answered
@@ -101,8 +101,8 @@ func (h *eventHeap) Pop() any {
 	return last
 }
 
-func newSimulation(t *testing.T, seed uint64) *simulation {
-	sim := &simulation{t: t, rng: rand.New(rand.NewPCG(seed, 17)), committed: map[int32]int64{}, owners: map[int32]string{}}
+func newClassicSimulation(t *testing.T, seed uint64) *classicSimulation {
+	sim := &classicSimulation{t: t, rng: rand.New(rand.NewPCG(seed, 17)), committed: map[int32]int64{}, owners: map[int32]string{}}
 	ids := 0
 	sim.cfg = &Config{
 		MaxMetadataBytes: 4096, RetentionMs: 7 * 24 * 3600_000, RetentionCheckMs: 600_000,
@@ -124,7 +124,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	sim.image = image
 	sim.load()
 	for i := range 1 + sim.rng.IntN(8) {
-		c := &simConsumer{sim: sim, name: fmt.Sprintf("c%d", i)}
+		c := &simulatedConsumer{sim: sim, name: fmt.Sprintf("c%d", i)}
 		if sim.rng.IntN(3) == 0 {
 			c.instance = kmsg.StringPtr(fmt.Sprintf("i%d", i))
 		}
@@ -134,20 +134,20 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	return sim
 }
 
-func (sim *simulation) fail(format string, args ...any) {
+func (sim *classicSimulation) fail(format string, args ...any) {
 	sim.t.Helper()
 	sim.t.Fatalf("at %d ms: %s", sim.nowMs, fmt.Sprintf(format, args...))
 }
 
 // chance is true once in n times, while things go wrong.
-func (sim *simulation) chance(n int) bool { return !sim.calm && sim.rng.IntN(n) == 0 }
+func (sim *classicSimulation) chance(n int) bool { return !sim.calm && sim.rng.IntN(n) == 0 }
 
-func (sim *simulation) after(ms int64, do func()) {
+func (sim *classicSimulation) after(ms int64, do func()) {
 	sim.serial++
 	heap.Push(&sim.events, event{sim.nowMs + ms, sim.serial, do})
 }
 
-func (sim *simulation) run() {
+func (sim *classicSimulation) run() {
 	sim.after(sim.rng.Int64N(20_000), sim.disturb)
 	sim.until(stormMs)
 	sim.calm = true
@@ -161,7 +161,7 @@ func (sim *simulation) run() {
 }
 
 // until runs all that happens up to then.
-func (sim *simulation) until(ms int64) {
+func (sim *classicSimulation) until(ms int64) {
 	for {
 		next := ms + 1
 		if len(sim.events) > 0 {
@@ -185,7 +185,7 @@ func (sim *simulation) until(ms int64) {
 	sim.nowMs = ms
 }
 
-func (sim *simulation) step(do func(*coordinator.Step)) {
+func (sim *classicSimulation) step(do func(*coordinator.Step)) {
 	s := &coordinator.Step{NowMs: sim.nowMs, WallMs: testWallMs + sim.nowMs, Image: sim.image}
 	do(s)
 	for _, r := range s.Records {
@@ -204,7 +204,7 @@ func (sim *simulation) step(do func(*coordinator.Step)) {
 }
 
 // sync makes the first size records durable.
-func (sim *simulation) sync(size int) {
+func (sim *classicSimulation) sync(size int) {
 	sim.durable = max(sim.durable, size)
 	for len(sim.unanswered) > 0 && sim.unanswered[0].size <= sim.durable {
 		a := sim.unanswered[0]
@@ -214,7 +214,7 @@ func (sim *simulation) sync(size int) {
 }
 
 // checkRecord asserts that the generation never goes back.
-func (sim *simulation) checkRecord(r coordinator.Record) {
+func (sim *classicSimulation) checkRecord(r coordinator.Record) {
 	d, err := records.Decode(r.Key, r.Value)
 	if err != nil {
 		sim.fail("a record: %v", err)
@@ -225,7 +225,7 @@ func (sim *simulation) checkRecord(r coordinator.Record) {
 }
 
 // disturb loads the machine anew, now and then with a part of what was not durable.
-func (sim *simulation) disturb() {
+func (sim *classicSimulation) disturb() {
 	if sim.calm {
 		return
 	}
@@ -233,7 +233,7 @@ func (sim *simulation) disturb() {
 	sim.after(1000+sim.rng.Int64N(40_000), sim.disturb)
 }
 
-func (sim *simulation) reload(kept int) {
+func (sim *classicSimulation) reload(kept int) {
 	whole, old := kept == len(sim.log), sim.machine
 	sim.log = sim.log[:kept]
 	old.Unload(coordinator.ErrUnavailable)
@@ -249,13 +249,13 @@ func (sim *simulation) reload(kept int) {
 	}
 }
 
-func (sim *simulation) load() {
+func (sim *classicSimulation) load() {
 	sim.life++
 	sim.machine = sim.replay(sim.log)
 	sim.step(sim.machine.Loaded)
 }
 
-func (sim *simulation) replay(log []coordinator.Record) *Machine {
+func (sim *classicSimulation) replay(log []coordinator.Record) *Machine {
 	m := New(sim.cfg)
 	for i, r := range log {
 		if err := m.Replay(int64(i), testWallMs, r.Key, r.Value); err != nil {
@@ -267,7 +267,7 @@ func (sim *simulation) replay(log []coordinator.Record) *Machine {
 
 // checkLoaded compares the loaded machine with the one that wrote the whole log, and
 // with one that has read a compacted log.
-func (sim *simulation) checkLoaded(old *Machine) {
+func (sim *classicSimulation) checkLoaded(old *Machine) {
 	loaded := lastingClassic(sim.machine, simulatedGroup)
 	newest := map[string]int{}
 	for i, r := range sim.log {
@@ -300,7 +300,7 @@ func (sim *simulation) checkLoaded(old *Machine) {
 
 // check asserts, after the calm, that all who live are in one generation and share
 // all partitions, and that every request was answered once.
-func (sim *simulation) check() {
+func (sim *classicSimulation) check() {
 	var lives []string
 	var parts []int32
 	generation := int32(-1)
@@ -359,10 +359,10 @@ func (sim *simulation) check() {
 	}
 }
 
-// simConsumer is a consumer as clients are: it joins, assigns if it leads, and commits
+// simulatedConsumer is a consumer as clients are: it joins, assigns if it leads, and commits
 // what it owns while it heartbeats.
-type simConsumer struct {
-	sim      *simulation
+type simulatedConsumer struct {
+	sim      *classicSimulation
 	name     string
 	instance *string
 
@@ -381,13 +381,13 @@ type simConsumer struct {
 }
 
 // wanted says whether the consumer is to be there in the end.
-func (c *simConsumer) wanted() bool { return c.sim.rng.IntN(5) > 0 }
+func (c *simulatedConsumer) wanted() bool { return c.sim.rng.IntN(5) > 0 }
 
 var errTimeout = errors.New("the request timed out")
 
 // call sends a request. then gets the answer, or an error, unless the consumer has
 // gone on to another turn.
-func call[R any](c *simConsumer, turn int, timeoutMs int64, ordered bool, do func(m *Machine, s *coordinator.Step, reply func(R, error)), then func(R, error)) {
+func call[R any](c *simulatedConsumer, turn int, timeoutMs int64, ordered bool, do func(m *Machine, s *coordinator.Step, reply func(R, error)), then func(R, error)) {
 	sim := c.sim
 	incarnation, done := c.incarnation, false
 	arrive := func(r R, err error) {
@@ -429,7 +429,7 @@ func call[R any](c *simConsumer, turn int, timeoutMs int64, ordered bool, do fun
 	})
 }
 
-func (sim *simulation) latency() int64 {
+func (sim *classicSimulation) latency() int64 {
 	if sim.chance(30) {
 		return sim.rng.Int64N(8000)
 	}
@@ -437,7 +437,7 @@ func (sim *simulation) latency() int64 {
 }
 
 // later does something in a while, unless the consumer is in another turn then.
-func (c *simConsumer) later(ms int64, do func()) {
+func (c *simulatedConsumer) later(ms int64, do func()) {
 	turn, incarnation := c.turn, c.incarnation
 	c.sim.after(ms, func() {
 		if c.alive && c.turn == turn && c.incarnation == incarnation {
@@ -446,7 +446,7 @@ func (c *simConsumer) later(ms int64, do func()) {
 	})
 }
 
-func (c *simConsumer) start() {
+func (c *simulatedConsumer) start() {
 	if c.alive {
 		return
 	}
@@ -464,7 +464,7 @@ func (c *simConsumer) start() {
 }
 
 // crashLater ends the consumer some time; mostly it comes back.
-func (c *simConsumer) crashLater() {
+func (c *simulatedConsumer) crashLater() {
 	incarnation := c.incarnation
 	c.sim.after(c.sim.rng.Int64N(60_000), func() {
 		if !c.sim.calm && c.alive && c.incarnation == incarnation {
@@ -478,12 +478,12 @@ func (c *simConsumer) crashLater() {
 	})
 }
 
-func (c *simConsumer) stop() {
+func (c *simulatedConsumer) stop() {
 	c.alive, c.settled, c.partitions = false, false, nil
 	c.turn++
 }
 
-func (c *simConsumer) join() {
+func (c *simulatedConsumer) join() {
 	c.turn++
 	c.settled, c.partitions = false, nil
 	rebalanceTimeoutMs := int32(10_000)
@@ -501,7 +501,7 @@ func (c *simConsumer) join() {
 }
 
 // rejoin joins again, as nobody in particular if the member id is not good any more.
-func (c *simConsumer) rejoin(code int16) {
+func (c *simulatedConsumer) rejoin(code int16) {
 	switch code {
 	case kerr.UnknownMemberID.Code:
 		c.memberID = ""
@@ -522,7 +522,7 @@ func (c *simConsumer) rejoin(code int16) {
 	c.later(1+c.sim.rng.Int64N(100), c.join)
 }
 
-func (c *simConsumer) joined(r *kmsg.JoinGroupResponse, err error) {
+func (c *simulatedConsumer) joined(r *kmsg.JoinGroupResponse, err error) {
 	switch {
 	case err != nil:
 		c.rejoin(0)
@@ -557,7 +557,7 @@ func (c *simConsumer) joined(r *kmsg.JoinGroupResponse, err error) {
 }
 
 // assign shares all partitions out, in an order of its own.
-func (c *simConsumer) assign(r *kmsg.JoinGroupResponse) []kmsg.SyncGroupRequestGroupAssignment {
+func (c *simulatedConsumer) assign(r *kmsg.JoinGroupResponse) []kmsg.SyncGroupRequestGroupAssignment {
 	if len(r.Members) == 0 {
 		c.sim.fail("the leader %s is told of nobody", c.name)
 	}
@@ -578,7 +578,7 @@ func (c *simConsumer) assign(r *kmsg.JoinGroupResponse) []kmsg.SyncGroupRequestG
 
 // shared asserts of each share that is given out that nobody else has a part of it in
 // this generation, and that no older generation gives any.
-func (sim *simulation) shared(c *simConsumer, member string, generation int32, share []byte) {
+func (sim *classicSimulation) shared(c *simulatedConsumer, member string, generation int32, share []byte) {
 	sim.shares++
 	if generation < sim.generation {
 		sim.fail("%s gets a share of generation %d after %d", member, generation, sim.generation)
@@ -599,7 +599,7 @@ func (sim *simulation) shared(c *simConsumer, member string, generation int32, s
 	}
 }
 
-func (c *simConsumer) synced(r *kmsg.SyncGroupResponse, err error) {
+func (c *simulatedConsumer) synced(r *kmsg.SyncGroupResponse, err error) {
 	if err != nil || r.ErrorCode != 0 {
 		code := int16(0)
 		if err == nil {
@@ -617,7 +617,7 @@ func (c *simConsumer) synced(r *kmsg.SyncGroupResponse, err error) {
 }
 
 // fetch begins where the group has got to.
-func (c *simConsumer) fetch() {
+func (c *simulatedConsumer) fetch() {
 	topic := kmsg.NewOffsetFetchRequestGroupTopic()
 	topic.Topic, topic.Partitions = simulatedTopic, c.partitions
 	call(c, c.turn, 5000, true, func(m *Machine, s *coordinator.Step, reply func(kmsg.OffsetFetchResponseGroup, error)) {
@@ -639,7 +639,7 @@ func (c *simConsumer) fetch() {
 }
 
 // poll goes on in a while: with a heartbeat, a commit, or something rarer.
-func (c *simConsumer) poll() {
+func (c *simulatedConsumer) poll() {
 	c.later(500+c.sim.rng.Int64N(1500), func() {
 		switch {
 		case c.sim.chance(60):
@@ -657,7 +657,7 @@ func (c *simConsumer) poll() {
 	})
 }
 
-func (c *simConsumer) heartbeat() {
+func (c *simulatedConsumer) heartbeat() {
 	member, generation := c.memberID, c.generation
 	call(c, c.turn, 3000, false, func(m *Machine, s *coordinator.Step, reply func(*kmsg.HeartbeatResponse, error)) {
 		req := kmsg.NewPtrHeartbeatRequest()
@@ -677,7 +677,7 @@ func (c *simConsumer) heartbeat() {
 
 // commit asserts that what is stored never goes back. A consumer whose commit gets no
 // answer stops owning: the commit may still be under way.
-func (c *simConsumer) commit() {
+func (c *simulatedConsumer) commit() {
 	topic := kmsg.NewOffsetCommitRequestTopic()
 	topic.Topic = simulatedTopic
 	for _, p := range c.partitions {
@@ -714,7 +714,7 @@ func (c *simConsumer) commit() {
 	})
 }
 
-func (sim *simulation) stored(m *Machine) map[int32]int64 {
+func (sim *classicSimulation) stored(m *Machine) map[int32]int64 {
 	all := map[int32]int64{}
 	if g := m.groups[simulatedGroup]; g != nil {
 		for p := range sim.partitions {
@@ -727,7 +727,7 @@ func (sim *simulation) stored(m *Machine) map[int32]int64 {
 }
 
 // acknowledged asserts that a commit that was answered is not lost.
-func (sim *simulation) acknowledged(commits []kmsg.OffsetCommitRequestTopicPartition) {
+func (sim *classicSimulation) acknowledged(commits []kmsg.OffsetCommitRequestTopicPartition) {
 	for _, p := range commits {
 		sim.committed[p.Partition] = max(sim.committed[p.Partition], p.Offset)
 	}
@@ -740,7 +740,7 @@ func (sim *simulation) acknowledged(commits []kmsg.OffsetCommitRequestTopicParti
 }
 
 // heartbeatOrJoin follows a commit, which says nothing of a rebalance.
-func (c *simConsumer) heartbeatOrJoin() {
+func (c *simulatedConsumer) heartbeatOrJoin() {
 	if c.sim.rng.IntN(2) == 0 {
 		c.poll()
 		return
@@ -760,7 +760,7 @@ func (c *simConsumer) heartbeatOrJoin() {
 }
 
 // leave leaves for good, or comes back later. Static members leave without a word.
-func (c *simConsumer) leave() {
+func (c *simulatedConsumer) leave() {
 	member := c.memberID
 	if c.instance == nil {
 		c.sim.after(c.sim.latency(), func() {

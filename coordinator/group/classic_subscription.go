@@ -2,6 +2,10 @@ package group
 
 import "encoding/binary"
 
+// consumerProtocolType is the protocol type of consumers. What their members say is
+// known: the topics that they read.
+const consumerProtocolType = "consumer"
+
 // subscriptions are the topics that a group's members read.
 type subscriptions struct {
 	topics map[string]bool
@@ -19,7 +23,7 @@ func (c *classic) subscribed(topic string) (yes, known bool) {
 }
 
 func (c *classic) subscriptions() *subscriptions {
-	if c.typ != consumers || c.protocol == nil {
+	if c.typ != consumerProtocolType || c.protocol == nil {
 		return &subscriptions{}
 	}
 	all := map[string]bool{}
