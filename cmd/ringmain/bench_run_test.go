@@ -95,7 +95,7 @@ func TestAnInterruptedBenchCleansUp(t *testing.T) {
 			if pressed.IsZero() {
 				t.Fatalf("it did not come so far: exit code %d, %q", code, errOut)
 			}
-			if took := time.Since(pressed); took > 5*time.Second {
+			if took := time.Since(pressed); took > 12*time.Second { // less than what the last answers may take
 				t.Errorf("it went on for %v", took)
 			}
 			if code != exitFailure || errOut != "ringmain: interrupted: interrupt signal received\n" || out != "" {
