@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,13 +50,27 @@ func (f *fake) load(kind workload.Kind, engine string, settings ...string) Optio
 	return Options{Spec: s, Bootstrap: f.ListenAddrs(), Client: []kgo.Opt{kgo.SeedBrokers(f.ListenAddrs()...)}}
 }
 
+// run is a Run that gets to its end. Where the machine has other things to do for all
+// of so short a time, and nothing is answered in it, it has four times as long.
 func (f *fake) run(o Options) *result.Document {
 	f.t.Helper()
-	d, err := hurried(f.t.Context(), o)
-	if err != nil {
-		f.t.Fatal(err)
+	for {
+		d, err := hurried(f.t.Context(), o)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if !slices.Equal(d.Verdict.Reasons, []string{"nothing was answered in the measured time"}) || o.Spec.Duration > 10*time.Second {
+			return d
+		}
+		o.Spec.Duration *= 4
+		for _, name := range f.topics() { // those that were to be kept
+			if strings.HasPrefix(name, topicPrefix) {
+				if _, err := f.admin.DeleteTopic(f.t.Context(), name); err != nil {
+					f.t.Fatal(err)
+				}
+			}
+		}
 	}
-	return d
 }
 
 // records is how many are in a topic.
