@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,13 +50,27 @@ func (f *fake) load(kind workload.Kind, engine string, settings ...string) Optio
 	return Options{Spec: s, Bootstrap: f.ListenAddrs(), Client: []kgo.Opt{kgo.SeedBrokers(f.ListenAddrs()...)}}
 }
 
+// run is a Run that gets to its end. Where the machine has other things to do for all
+// of so short a time, and nothing is answered in it, it has four times as long.
 func (f *fake) run(o Options) *result.Document {
 	f.t.Helper()
-	d, err := hurried(f.t.Context(), o)
-	if err != nil {
-		f.t.Fatal(err)
+	for {
+		d, err := hurried(f.t.Context(), o)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if !slices.Equal(d.Verdict.Reasons, []string{"nothing was answered in the measured time"}) || o.Spec.Duration > 10*time.Second {
+			return d
+		}
+		o.Spec.Duration *= 4
+		for _, name := range f.topics() { // those that were to be kept
+			if strings.HasPrefix(name, topicPrefix) {
+				if _, err := f.admin.DeleteTopic(f.t.Context(), name); err != nil {
+					f.t.Fatal(err)
+				}
+			}
+		}
 	}
-	return d
 }
 
 // records is how many are in a topic.
@@ -89,11 +104,12 @@ func TestRunMeasuresEveryKindWithBothEngines(t *testing.T) {
 					}
 				}
 				o.Keep = true
+				begun := time.Now()
 				d := f.run(o)
 				if !d.Verdict.OK || len(d.Errors) > 0 {
 					t.Fatalf("%v, errors %v", d.Verdict.Reasons, d.Errors)
 				}
-				if d.Seconds < 0.12 || d.Seconds > 2 || len(d.Series) == 0 || d.Series[len(d.Series)-1].Second < 0.12 || !phases["measure"] {
+				if d.Seconds < 0.12 || d.Seconds > time.Since(begun).Seconds() || len(d.Series) == 0 || d.Series[len(d.Series)-1].Second < 0.12 || !phases["measure"] {
 					t.Errorf("measured %v s, series %+v, phases %v", d.Seconds, d.Series, phases)
 				}
 				if kind == workload.Idle {
@@ -174,18 +190,20 @@ func TestACancelledRunLeavesNothingBehind(t *testing.T) {
 				why := errors.New("somebody pressed a key")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
+				var cancelled time.Time
 				o.Progress = func(p Progress) {
-					if p.Phase == phase {
+					if p.Phase == phase && cancelled.IsZero() {
+						cancelled = time.Now()
 						cancel(why)
 					}
 				}
-				begun := time.Now()
-				d, err := hurried(ctx, o)
+				d, err := runWithin(ctx, o, spans{end: time.Minute, floor: 10 * time.Millisecond})
 				if d != nil || errors.Is(err, errEnded) || !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
 					t.Errorf("%+v, %v", d, err)
 				}
-				if took := time.Since(begun); took > 5*time.Second {
-					t.Errorf("it took %v", took)
+				// Neither the hour is waited for nor what may still be answered.
+				if took := time.Since(cancelled); took > 20*time.Second {
+					t.Errorf("it went on for %v", took)
 				}
 				if names := f.topics(); len(names) != 0 {
 					t.Errorf("left behind: %v", names)
@@ -342,21 +360,27 @@ func TestCountComparesWhatIsThere(t *testing.T) {
 func TestTheLastSecondIsTakenDownHoweverLate(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
-	o := f.load(workload.Produce, workload.Replay, "duration", "300ms")
-	looks := 0
-	o.Progress = func(p Progress) {
-		if p.Phase == "measure" {
-			if looks++; looks == 1 {
+	var d *result.Document
+	for held := false; !held; { // unless the machine itself has the first look come too late
+		o := f.load(workload.Produce, workload.Replay, "duration", "300ms")
+		looks := 0
+		o.Progress = func(p Progress) {
+			if p.Phase != "measure" {
+				return
+			}
+			if looks++; looks == 1 && p.Share < 1 {
+				held = true
 				time.Sleep(200 * time.Millisecond) // beyond the end
 			}
 		}
+		d = f.run(o)
 	}
-	d := f.run(o)
 	if len(d.Series) != 1 || d.Seconds < 0.4 || d.Produce == nil {
 		t.Fatalf("measured %v s, series %+v", d.Seconds, d.Series)
 	}
-	if p := d.Series[0]; int64(p.Records*d.Seconds+0.5) != d.Produce.Records || d.Reached.Records > 1200 {
-		t.Errorf("%+v, of %d records", p, d.Produce.Records)
+	// Records are divided by the time in which they came, not by the one asked for.
+	if p := d.Series[0]; int64(p.Records*d.Seconds+0.5) != d.Produce.Records || int64(d.Reached.Records*d.Seconds+0.5) != d.Produce.Records {
+		t.Errorf("%+v, reached %+v, of %d records", p, d.Reached, d.Produce.Records)
 	}
 }
 
@@ -389,7 +413,7 @@ func TestIdleConnectionsThatFailAreNotWaitedFor(t *testing.T) {
 		l, err := net.Listen(network, address)
 		return bouncer{l, &mu, &n, 10}, err
 	}))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	d, err := hurried(ctx, f.load(workload.Idle, workload.Replay, "connections", "40"))
 	if err != nil {
@@ -408,6 +432,11 @@ func TestRunCountsCostsAndWritesTheLog(t *testing.T) {
 	o.PIDs = []int{os.Getpid()}
 	var log strings.Builder
 	o.HLog = &log
+	o.Progress = func(p Progress) {
+		if p.Phase == "prepare" {
+			log.Reset() // it may have begun again
+		}
+	}
 	d := f.run(o)
 	if u, err := facts.Process(os.Getpid()); err != nil || u.CPU == facts.Unknown {
 		t.Skip("this host does not say what a process costs")

@@ -249,6 +249,7 @@ func TestResumeRefusesAnotherTopic(t *testing.T) {
 	if _, err := Verify(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is lost") {
 		t.Fatalf("topic gone: %v", err)
 	}
+	o.Patience = 20 * time.Second
 	if _, err := f.admin.CreateTopic(t.Context(), 3, 1, nil, r.Topic); err != nil {
 		t.Fatal(err)
 	}

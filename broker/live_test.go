@@ -147,7 +147,7 @@ func (l *live) stop() {
 		return
 	}
 	l.stopped = true
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	l.Broker.Stop()
 	if err := l.server.Stop(ctx); err != nil {
@@ -186,7 +186,7 @@ func (c *liveClient) send(version int16, req kmsg.Request) {
 
 // receive reads the next answer, which must be one to req.
 func (c *liveClient) receive(req kmsg.Request) (kmsg.Response, error) {
-	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	c.SetReadDeadline(time.Now().Add(patience))
 	var size [4]byte
 	if _, err := io.ReadFull(c, size[:]); err != nil {
 		return nil, err
@@ -246,12 +246,15 @@ func fetchRequest(topic string, offset int64, maxWait time.Duration) *kmsg.Fetch
 	return req
 }
 
+// patience is for what takes a moment, on a busy machine.
+const patience = 30 * time.Second
+
 // eventually waits for what other goroutines are about to do.
 func (l *live) eventually(what string, ok func() bool) {
 	l.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			l.Fatalf("not so within 10 s: %s", what)
+			l.Fatalf("not so within %v: %s", patience, what)
 		}
 	}
 }
@@ -287,7 +290,7 @@ func TestStoppingABrokerThatWasNotStarted(t *testing.T) {
 	go func() { b.Stop(); close(stopped) }()
 	select {
 	case <-stopped:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("hangs, and with it a start that fails because a port is taken")
 	}
 }
@@ -555,7 +558,7 @@ func TestAPartitionNamedVeryOften(t *testing.T) {
 	many[199_998], many[199_999] = batchOf("x"), batchOf("y")
 	start := time.Now()
 	resp := l.dial().ask(9, produceRequest(-1, "t", many...)).(*kmsg.ProduceResponse)
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 20*time.Second { // each against each takes longer anywhere
 		t.Errorf("took %s", took)
 	}
 	for i, p := range resp.Topics[0].Partitions {

@@ -48,11 +48,7 @@ func TestPauseAndResume(t *testing.T) {
 				t.Fatalf("answer %d came where %d was due", got, i)
 			}
 		}
-		cpu := processorTime()
-		time.Sleep(100 * time.Millisecond) // a span to observe
-		if used := processorTime() - cpu; used > 60*time.Millisecond {
-			t.Errorf("used %v of processor time while paused", used)
-		}
+		wantQuiet(t, "while paused")
 		sc.Resume()
 		time.Sleep(20 * time.Millisecond) // one of two pauses is left: still nothing may come
 		if n := delivered.Load(); n != 3 {
@@ -211,7 +207,7 @@ func TestTotalDoesNotStopTheInnocent(t *testing.T) {
 func TestLargeFramesThatStall(t *testing.T) {
 	const total = 4 << 20
 	cl := newCloses()
-	s := serve(t, Config{TotalInFlightBytes: total, Loops: 1, IdleTimeout: 4 * time.Second}, handlerFuncs{frame: echo, closed: cl.closed})
+	s := serve(t, Config{TotalInFlightBytes: total, Loops: 1, IdleTimeout: idle}, handlerFuncs{frame: echo, closed: cl.closed})
 	const peers = 6
 	for range peers {
 		c := dial(t, s)
@@ -236,6 +232,7 @@ func TestLargeFramesThatStall(t *testing.T) {
 				c.in.since -= hurry // as if it had taken that long
 			}
 		}
+		l.sweep()
 	})
 	if err := cl.next(t); !errors.Is(err, ErrSlowFrame) {
 		t.Fatalf("closed for %v, want ErrSlowFrame", err)

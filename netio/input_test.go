@@ -111,14 +111,16 @@ func TestRejectsAreLimited(t *testing.T) {
 	cl := newCloses()
 	s := serveLog(t, Config{}, handlerFuncs{closed: cl.closed}, slog.New(lines))
 	const peers = 100
+	begun := time.Now()
 	for range peers {
 		c := dial(t, s)
 		write(t, c, []byte{0, 0, 0, 0})
 		wantEnd(t, c)
 		cl.next(t)
 	}
-	if n := len(lines.all()); n != rejectsInWindow {
-		t.Errorf("%d lines for %d bad peers, want %d", n, peers, rejectsInWindow)
+	most := rejectsInWindow * (1 + int(time.Since(begun)/rejectWindow))
+	if n := len(lines.all()); n < rejectsInWindow || n > most {
+		t.Errorf("%d lines for %d bad peers, want %d to %d", n, peers, rejectsInWindow, most)
 	}
 	if n := s.Stats().RejectedFrames; n != peers {
 		t.Errorf("%d rejected frames counted, want %d", n, peers)
@@ -270,11 +272,7 @@ func TestUrgentData(t *testing.T) {
 	write(t, c, []byte{0, 0, 0, 2})
 	sendUrgent(t, c, 'a')
 	eventually(t, "the byte to be read", func() bool { return s.Stats().BytesIn == 1 })
-	cpu := processorTime()
-	time.Sleep(100 * time.Millisecond) // a span to observe
-	if used := processorTime() - cpu; used > 50*time.Millisecond {
-		t.Errorf("used %v of processor time with urgent data pending", used)
-	}
+	wantQuiet(t, "with urgent data pending")
 	write(t, c, []byte{'b'})
 	if got := read(t, c); string(got) != "ab" {
 		t.Errorf("got %q", got)

@@ -338,42 +338,49 @@ func TestDescriptorsUsedUp(t *testing.T) {
 			logged := make(chan struct{})
 			go func() { io.Copy(&said, stderr); close(logged) }()
 
-			var conns []net.Conn
-			connect := func() net.Conn {
+			answers := make(chan net.Conn, 100)
+			for range cap(answers) { // they all connect: the system's queue takes them
 				c, err := net.Dial("tcp", addr)
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { c.Close() })
-				c.SetDeadline(time.Now().Add(30 * time.Second))
-				return c
-			}
-			for range 100 { // they all connect: the system's queue takes them
-				c := connect()
+				c.SetDeadline(time.Now().Add(time.Minute))
 				write(t, c, frameOf([]byte("x")))
-				conns = append(conns, c)
+				go func() {
+					if _, err := readFrame(c); err == nil {
+						answers <- c
+					}
+				}()
 			}
-			servedNow := 0
-			for _, c := range conns {
-				if !answered(c, 20*time.Millisecond) {
-					break
+			// All that are served now, and ten at least.
+			var served []net.Conn
+			for wait := 20 * time.Second; wait > 0; {
+				select {
+				case c := <-answers:
+					if served = append(served, c); len(served) == 10 {
+						wait = notServed
+					}
+				case <-time.After(wait):
+					wait = 0
 				}
-				servedNow++
 			}
-			if servedNow < 10 || servedNow > limit {
-				t.Errorf("%d connections served with %d descriptors", servedNow, limit)
+			if len(served) < 10 || len(served) > limit {
+				t.Fatalf("%d connections served with %d descriptors", len(served), limit)
 			}
 			// The ones that are open still work, and closing them lets others in.
-			write(t, conns[0], frameOf([]byte("y")))
-			if !answered(conns[0], 10*time.Second) {
+			write(t, served[0], frameOf([]byte("y")))
+			if !answered(served[0], 20*time.Second) {
 				t.Error("an open connection is not served any more")
 			}
-			for _, c := range conns[:servedNow] {
+			for _, c := range served {
 				c.Close()
 			}
-			for i, c := range conns[servedNow : servedNow+5] {
-				if !answered(c, 10*time.Second) {
-					t.Errorf("waiting connection %d is not served after others closed", i)
+			for i := range 5 {
+				select {
+				case <-answers:
+				case <-time.After(20 * time.Second):
+					t.Fatalf("%d waiting connections are served after others closed, want 5 and more", i)
 				}
 			}
 			stdin.Close()

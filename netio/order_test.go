@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -171,28 +170,19 @@ func TestDeepPipelineIsSlowedNotClosed(t *testing.T) {
 			}
 			written <- nil
 		}()
-		// Wait until the server has had enough and the sockets' buffers are full.
-		var last int64
-		since := time.Now()
+		// The server has had enough and the sockets' buffers are full when a second
+		// brings no further frame.
+		last, since := int64(-1), time.Now()
 		eventually(t, "reading to stop", func() bool {
 			if n := s.Stats().Frames; n != last || s.Stats().ReadingStopped == 0 {
 				last, since = n, time.Now()
 			}
-			return time.Since(since) > 50*time.Millisecond
+			return time.Since(since) > time.Second
 		})
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		frames := s.Stats().Frames
-		cpu := processorTime()
-		time.Sleep(200 * time.Millisecond) // a span to observe, not to wait for something
-		used := processorTime() - cpu
-		runtime.ReadMemStats(&after)
-		if got := s.Stats().Frames; got != frames {
-			t.Errorf("%d frames were read although nothing was answered", got-frames)
+		if last == requests {
+			t.Error("all frames were read although nothing was taken")
 		}
-		if limit := 100 * time.Millisecond; used > limit {
-			t.Errorf("used %v of processor time while stopped", used)
-		}
+		wantQuiet(t, "while stopped")
 		// The read that crossed the limit may have brought a whole read buffer.
 		if got, limit := s.inFlight.Load(), int64(256<<10+2*readBufferBytes); got > limit {
 			t.Errorf("%d bytes in flight, want at most %d", got, limit)

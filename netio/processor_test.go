@@ -17,6 +17,23 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// wantQuiet expects that the process comes to rest: that there is a span of which it
+// computes less than half. One that spins never has it; one on a busy machine has it
+// once what was left to do is done.
+func wantQuiet(t testing.TB, when string) {
+	t.Helper()
+	const span = 100 * time.Millisecond
+	var used time.Duration
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		before := processorTime()
+		time.Sleep(span) // a span to observe, not to wait for something
+		if used = processorTime() - before; used < span/2 {
+			return
+		}
+	}
+	t.Errorf("used %v of processor time within %v %s", used, span, when)
+}
+
 // residentBytes is the process's resident memory.
 func residentBytes(t testing.TB) int64 {
 	t.Helper()

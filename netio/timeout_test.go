@@ -2,40 +2,100 @@ package netio
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 )
 
-const shortTimeout = 200 * time.Millisecond
+// idle is a timeout that no test lives to see: time passes where a test says so, and
+// a machine that stands still for a moment lets none pass.
+const idle = 10 * time.Minute
+
+// pass has the connections of s look as if so much time had passed, and the server
+// look at them.
+func pass(s *Server, d time.Duration) {
+	s.onLoops(func(l *loop) {
+		for _, c := range l.conns {
+			c.lastUse -= d
+			if !c.in.between() {
+				c.in.since -= d
+			}
+			if c.blockedAt != 0 {
+				c.blockedAt -= d
+			}
+		}
+		l.sweep()
+	})
+}
+
+// begun is how many bytes of frames that are not complete the server has, their
+// lengths included.
+func begun(s *Server) (bytes int) {
+	var mu sync.Mutex
+	s.onLoops(func(l *loop) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range l.conns {
+			if bytes += c.in.headLen; c.in.frame != nil {
+				bytes += 4 + c.in.frame.have
+			}
+		}
+	})
+	return bytes
+}
+
+// wantOpen expects that no connection has been closed.
+func (c *closes) wantOpen(t testing.TB, when string) {
+	t.Helper()
+	select {
+	case err := <-c.each:
+		t.Fatalf("%s: closed for %v", when, err)
+	default:
+	}
+}
 
 func TestIdleIsClosed(t *testing.T) {
 	cl := newCloses()
-	s := serve(t, Config{IdleTimeout: shortTimeout}, handlerFuncs{frame: echo, closed: cl.closed})
+	s := serve(t, Config{IdleTimeout: idle}, handlerFuncs{frame: echo, closed: cl.closed})
 	c := dial(t, s)
-	start := time.Now()
 	for range 4 { // use keeps it open beyond the timeout
 		write(t, c, frameOf([]byte("x")))
 		read(t, c)
-		time.Sleep(shortTimeout / 2)
+		pass(s, idle*2/3)
+		cl.wantOpen(t, "in use")
 	}
+	pass(s, idle/2)
 	wantEnd(t, c)
 	if err := cl.next(t); !errors.Is(err, ErrIdle) {
 		t.Fatalf("closed for %v, want ErrIdle", err)
 	}
-	if d := time.Since(start); d < 2*shortTimeout {
-		t.Fatalf("closed after %v although it was in use", d)
+}
+
+// The server looks at its connections by itself.
+func TestIdleIsClosedInTime(t *testing.T) {
+	cl := newCloses()
+	s := serve(t, Config{IdleTimeout: 100 * time.Millisecond}, handlerFuncs{closed: cl.closed})
+	wantEnd(t, dial(t, s))
+	if err := cl.next(t); !errors.Is(err, ErrIdle) {
+		t.Fatalf("closed for %v, want ErrIdle", err)
 	}
 }
 
 func TestWaitingForAnswerIsNotIdle(t *testing.T) {
 	cl := newCloses()
-	s := serve(t, Config{IdleTimeout: shortTimeout}, handlerFuncs{closed: cl.closed, frame: func(c *Conn, f *Frame) {
+	send := make(chan func(), 1)
+	s := serve(t, Config{IdleTimeout: idle}, handlerFuncs{closed: cl.closed, frame: func(c *Conn, f *Frame) {
 		slot := c.Reserve()
-		time.AfterFunc(3*shortTimeout, func() { slot.Send(answer(f.Bytes)); f.Release() })
+		send <- func() { slot.Send(answer(f.Bytes)); f.Release() }
 	}})
 	c := dial(t, s)
 	write(t, c, frameOf([]byte("x")))
+	answer := <-send
+	pass(s, 3*idle)
+	cl.wantOpen(t, "an answer is due")
+	answer()
 	read(t, c)
+	pass(s, 2*idle)
 	if err := cl.next(t); !errors.Is(err, ErrIdle) { // but afterwards it is
 		t.Fatalf("closed for %v, want ErrIdle", err)
 	}
@@ -50,24 +110,17 @@ func TestSlowFrames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cl := newCloses()
-			s := serve(t, Config{IdleTimeout: shortTimeout}, handlerFuncs{frame: echo, closed: cl.closed})
+			s := serve(t, Config{IdleTimeout: idle}, handlerFuncs{frame: echo, closed: cl.closed})
 			c := dial(t, s)
 			write(t, c, begin)
-			start := time.Now()
-			for i := 0; ; i++ {
-				if len(begin) == 2 && i == 1 {
-					break // more would complete the length
-				}
-				if _, err := c.Write([]byte{0}); err != nil || time.Since(start) > 10*shortTimeout {
-					break
-				}
-				time.Sleep(shortTimeout / 20)
-			}
+			eventually(t, "the beginning to arrive", func() bool { return begun(s) == len(begin) })
+			pass(s, idle*2/3)
+			cl.wantOpen(t, "within the timeout")
+			write(t, c, []byte{0})
+			eventually(t, "one byte more", func() bool { return begun(s) == len(begin)+1 })
+			pass(s, idle*2/3)
 			if err := cl.next(t); !errors.Is(err, ErrSlowFrame) {
 				t.Fatalf("closed for %v, want ErrSlowFrame", err)
-			}
-			if d := time.Since(start); d > 4*shortTimeout {
-				t.Fatalf("closed after %v only", d)
 			}
 		})
 	}
@@ -77,11 +130,23 @@ func TestSlowFrames(t *testing.T) {
 func TestSlowReaderIsClosed(t *testing.T) {
 	f := newCountedFile(t, make([]byte, 16<<20))
 	cl := newCloses()
-	s := fetchServer(t, Config{IdleTimeout: shortTimeout}, f, cl.closed)
+	s := fetchServer(t, Config{IdleTimeout: idle, Loops: 1}, f, cl.closed)
 	c := dial(t, s)
 	for range 3 {
 		write(t, c, fetch(0, 15<<20))
 	}
+	eventually(t, "the peer's buffers to be full and its time to be over", func() bool {
+		blocked := false
+		s.onLoops(func(l *loop) {
+			for _, c := range l.conns {
+				blocked = c.blockedAt != 0
+			}
+		})
+		if blocked {
+			pass(s, 2*idle)
+		}
+		return len(cl.each) > 0
+	})
 	if err := cl.next(t); !errors.Is(err, ErrSlowReader) {
 		t.Fatalf("closed for %v, want ErrSlowReader", err)
 	}
@@ -91,12 +156,17 @@ func TestSlowReaderIsClosed(t *testing.T) {
 // Paused by the handler is not idle.
 func TestPausedIsNotIdle(t *testing.T) {
 	cl := newCloses()
-	s := serve(t, Config{IdleTimeout: shortTimeout}, handlerFuncs{frame: echo, closed: cl.closed, opened: func(c *Conn) {
+	conns := make(chan *Conn, 1)
+	s := serve(t, Config{IdleTimeout: idle}, handlerFuncs{frame: echo, closed: cl.closed, opened: func(c *Conn) {
 		c.Pause()
-		time.AfterFunc(3*shortTimeout, c.Resume)
+		conns <- c
 	}})
 	c := dial(t, s)
 	write(t, c, frameOf([]byte("patience")))
+	paused := <-conns
+	pass(s, 3*idle)
+	cl.wantOpen(t, "paused")
+	paused.Resume()
 	if got := read(t, c); string(got) != "patience" {
 		t.Fatalf("got %q", got)
 	}

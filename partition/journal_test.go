@@ -62,7 +62,7 @@ func (c *crowd) round() (errs int) {
 // journaled makes rounds until the journal is there and in use.
 func (c *crowd) journaled() {
 	c.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(patience); ; {
 		if n := c.round(); n > 0 {
 			c.t.Fatalf("%d appends failed", n)
 		}
@@ -70,7 +70,7 @@ func (c *crowd) journaled() {
 			return
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatal("no journal is used after 10 s")
+			c.t.Fatal("no journal is used")
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestFailedSyncBehindTheJournal(t *testing.T) {
 			c.journaled()
 			c.fault.Inject(vfs.Rule{Op: vfs.OpSync, Pattern: "0*.log", Times: 1, Err: syscall.EIO})
 			if !stopping {
-				for deadline := time.Now().Add(20 * time.Second); c.round() == 0; {
+				for deadline := time.Now().Add(patience); c.round() == 0; {
 					if time.Now().After(deadline) {
 						t.Fatal("no append is refused although a sync has failed")
 					}

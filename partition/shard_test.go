@@ -166,7 +166,7 @@ func (f *fixture) append(acksAll bool, b record.Batch) answered {
 	return done
 }
 
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 func wait[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
@@ -176,6 +176,21 @@ func wait[T any](t *testing.T, what string, c <-chan T) T {
 	case <-time.After(patience):
 		t.Fatalf("no %s within %s", what, patience)
 		panic("unreachable")
+	}
+}
+
+// syncing returns when the n-th sync has begun.
+func (f *fixture) syncing(n int) {
+	f.t.Helper()
+	begun := func() bool {
+		f.sync.mu.Lock()
+		defer f.sync.mu.Unlock()
+		return f.sync.syncs >= n
+	}
+	for end := time.Now().Add(patience); !begun(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			f.t.Fatalf("no %d syncs have begun", n)
+		}
 	}
 }
 
@@ -222,7 +237,7 @@ func TestWhatQueuesDuringASyncIsOneGroup(t *testing.T) {
 	f := newFixture(t, nil)
 	f.sync.gate = make(chan struct{})
 	first := f.append(true, f.batch(-1, -1, 1))
-	f.settled()
+	f.syncing(1)
 	var rest []answered
 	for range 20 {
 		rest = append(rest, f.append(true, f.batch(-1, -1, 1)))
@@ -360,7 +375,7 @@ func TestDeletingWakesAndAnswersEverybody(t *testing.T) {
 	f := newFixture(t, nil)
 	f.sync.gate = make(chan struct{})
 	waiting := f.append(true, f.batch(-1, -1, 1))
-	f.settled()
+	f.syncing(1)
 	woken := make(chan struct{}, 1)
 	Park(NewWaiter(1, func() { woken <- struct{}{} }), []Watch{{Replica: f.replica, Seen: 1}})
 	f.settled()

@@ -18,7 +18,7 @@ func TestStopSyncsWhatWaitsBehindASync(t *testing.T) {
 	f.sync.gate = make(chan struct{})
 	first, other := f.replica, f.open("other", f.replica.Settings())
 	one := f.append(true, f.batch(-1, -1, 1))
-	f.settled() // its sync hangs
+	f.syncing(1) // and hangs
 	f.replica = other
 	two := f.append(true, f.batch(-1, -1, 1)) // queues behind it
 	f.settled()
@@ -47,7 +47,7 @@ func TestAFailedSyncBehindAStopIsReported(t *testing.T) {
 	f.sync.gate = make(chan struct{})
 	f.sync.syncErr = errors.New("input/output error")
 	all := f.append(true, f.batch(-1, -1, 1))
-	f.settled()
+	f.syncing(1)
 	f.stopped = true
 	stopped := make(chan error, 1)
 	go func() { stopped <- f.shard.Stop() }()
@@ -101,7 +101,7 @@ func TestDeletingDuringASyncGivesTheFilesBack(t *testing.T) {
 	f.sync.gate = make(chan struct{})
 	f.sync.syncErr = errors.New("no such file or directory") // as when the directory has gone
 	f.append(true, f.batch(-1, -1, 1))
-	f.settled()
+	f.syncing(1)
 	if err := f.replica.Delete(); err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (c *cluster) keepBook(env *load.Env) {
 }
 
 // ranOut bounds what should take a moment.
-const ranOut = 20 * time.Second
+const ranOut = 30 * time.Second
 
 // running is a load under way.
 type running struct {

@@ -98,17 +98,18 @@ func TestProduceNotesWhatTheClusterGets(t *testing.T) {
 func TestBatchesAreAsLongAsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings []string
+		records  int64
 		low, top int32 // records of a batch, but for the last ones
 	}{
-		"one record each":        {[]string{"batch_bytes", "1", "in_flight", "1", "linger", "0s", "connections", "1"}, 1, 1},
-		"one record, many under": {[]string{"batch_bytes", "1", "in_flight", "5", "linger", "0s", "record_size", "600", "connections", "1"}, 1, 1},
-		"4 KiB":                  {[]string{"batch_bytes", "4KiB", "in_flight", "5", "linger", "5s", "connections", "1"}, 17, 20},
+		"one record each":        {[]string{"batch_bytes", "1", "in_flight", "1", "linger", "0s", "connections", "1"}, 500, 1, 1},
+		"one record, many under": {[]string{"batch_bytes", "1", "in_flight", "5", "linger", "0s", "record_size", "600", "connections", "1"}, 500, 1, 1},
+		"4 KiB":                  {[]string{"batch_bytes", "4KiB", "in_flight", "5", "linger", "5s", "connections", "1"}, 5000, 17, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newCluster(t, 3)
 			w := f.watchProduce()
 			r := begin(t, f.env(workload.Produce, c.settings...))
-			r.until(records(load.Produce, 500))
+			r.until(records(load.Produce, c.records))
 			r.end()
 			short := 0
 			for _, all := range w.batches {

@@ -306,7 +306,7 @@ func TestWhatIsNeverAnsweredIsCounted(t *testing.T) {
 	r.until(func() bool { return came.Load() == 6 })
 	from := time.Now()
 	sum := r.end()
-	if took := time.Since(from); took < env.Patience || took > ranOut/2 {
+	if took := time.Since(from); took < env.Patience {
 		t.Errorf("it ended after %v", took)
 	}
 	if sum.Errors["no answer"] != 6 || sum.Sections[load.Produce].Requests != 0 {
@@ -338,7 +338,7 @@ func TestIdleConnectionsThatAreClosedAreLost(t *testing.T) {
 	env := b.envOf(workload.Idle, 0, "connections", "300")
 	e := ready(t, env, 2)
 	before := 1 // what only asked whether somebody is there
-	for deadline := time.Now().Add(10 * time.Second); len(b.accepted()) < before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(ranOut); len(b.accepted()) < before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody asked whether somebody is there")
 		}

@@ -188,7 +188,7 @@ func ready(t testing.TB, env *load.Env, loops int) *engine {
 }
 
 // ranOut bounds what should take a moment.
-const ranOut = 10 * time.Second
+const ranOut = 30 * time.Second
 
 // running is a load under way.
 type running struct {

@@ -43,7 +43,7 @@ func TestBenchMeasures(t *testing.T) {
 		{[]string{"--kind", "storm", "--connections", "2", "--rate", "100"}, []string{"connected", " connections\n", "CONNECT"}},
 		{[]string{"--kind", "idle", "--connections", "20"}, []string{"connections", "20", "opened within", " s\n", "lost", "0"}},
 	} {
-		args := append(row.args, "--duration", "200ms", "--warm-up", "50ms", "--bootstrap", c.ListenAddrs()[0])
+		args := append(row.args, "--duration", "1s", "--warm-up", "50ms", "--bootstrap", c.ListenAddrs()[0])
 		code, out, errOut := benchLineWith(t, with, args...)
 		if code != exitOK || errOut != "" {
 			t.Errorf("%v: exit code %d, %q", row.args, code, errOut)
@@ -95,7 +95,7 @@ func TestAnInterruptedBenchCleansUp(t *testing.T) {
 			if pressed.IsZero() {
 				t.Fatalf("it did not come so far: exit code %d, %q", code, errOut)
 			}
-			if took := time.Since(pressed); took > 5*time.Second {
+			if took := time.Since(pressed); took > 12*time.Second { // less than what the last answers may take
 				t.Errorf("it went on for %v", took)
 			}
 			if code != exitFailure || errOut != "ringmain: interrupted: interrupt signal received\n" || out != "" {

@@ -198,11 +198,15 @@ func TestCompactedTopic(t *testing.T) {
 			}
 			// A removed record's offset gives the next one.
 			gone := got[0].Offset / 2
-			if next := read(t, b.Addr(), gone, w.end); next[0].Offset != got[0].Offset {
-				t.Errorf("reading from %d begins at %d, want %d", gone, next[0].Offset, got[0].Offset)
+			next := read(t, b.Addr(), gone, w.end)
+			// Another pass may have moved the start meanwhile: it lies between two looks.
+			if first, later := got[0].Offset, read(t, b.Addr(), 0, w.end)[0].Offset; next[0].Offset < first || next[0].Offset > later {
+				t.Errorf("reading from %d begins at %d, want %d to %d", gone, next[0].Offset, first, later)
 			}
-			if metric(t, b, "ringmain_cleaner_removed_bytes_total") < 3<<20 || metric(t, b, "ringmain_cleaner_failures_total") != 0 {
-				t.Error("the metrics know of too little or of failures")
+			// A pass is counted at its end, after what it has put in place can be read.
+			waitUntil(t, "the metrics know what was removed", func() bool { return metric(t, b, "ringmain_cleaner_removed_bytes_total") >= 3<<20 })
+			if n := metric(t, b, "ringmain_cleaner_failures_total"); n != 0 {
+				t.Errorf("%v passes failed", n)
 			}
 		} else {
 			check(t, read(t, b.Addr(), 0, w.end), w)
@@ -242,11 +246,15 @@ func TestKillDuringCleaning(t *testing.T) {
 		for range 3 {
 			produce(t, cl, w, 1000, keys, 1000)
 		}
-		cl.Close()
 		waitUntil(t, "a segment is being cleaned", func() bool {
 			found, err := filepath.Glob(b.DataDir() + "/" + topic + "-0/*.cleaned")
-			return err == nil && len(found) > 0
+			if err == nil && len(found) > 0 {
+				return true
+			}
+			produce(t, cl, w, 200, keys, 1000) // all before may have been cleaned by now
+			return false
 		})
+		cl.Close()
 		time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond) // the random moment
 		b.Kill()
 		if err := b.Restart(); err != nil {

@@ -26,7 +26,7 @@ const stopWithin = 30 * time.Second
 // Options say how to start a broker.
 type Options struct {
 	DataDir   string   // --data-dir; a fresh temporary one when empty
-	Listen    string   // --listen; 127.0.0.1:0 when empty
+	Listen    string   // --listen; when empty a free port that stays the broker's until Close
 	HTTP      string   // --http; off when empty
 	Overrides []string // each a key=value for --override
 	Args      []string // more arguments for serve
@@ -39,7 +39,8 @@ type Broker struct {
 	opts     Options
 	bin      string
 	external bool
-	owned    bool // the data directory is ours to remove
+	owned    bool  // the data directory is ours to remove
+	port     *port // nil: the test named one
 
 	cmd    *exec.Cmd
 	ready  map[string]string // fields of the ready line
@@ -90,16 +91,21 @@ func Launch(opts Options) (*Broker, error) {
 			return nil, err
 		}
 	}
-	if opts.Listen == "" {
-		opts.Listen = "127.0.0.1:0"
-	}
 	if opts.HTTP == "" {
 		opts.HTTP = "off"
 	}
 	b := &Broker{opts: opts, bin: bin}
+	if b.opts.Listen == "" {
+		var err error
+		if b.port, err = reservePort(); err != nil {
+			return nil, fmt.Errorf("a port for the broker: %w", err)
+		}
+		b.opts.Listen = b.port.addr
+	}
 	if b.opts.DataDir == "" {
 		dir, err := os.MkdirTemp("", "ringmain-test-")
 		if err != nil {
+			b.Close()
 			return nil, err
 		}
 		b.opts.DataDir, b.owned = filepath.Join(dir, "data"), true
@@ -261,8 +267,7 @@ func (b *Broker) Kill() {
 	<-b.exited
 }
 
-// Restart starts the broker again on the same directory and, when it listened on
-// a free port before, on the same port. It must have been stopped or killed.
+// Restart starts the broker again on the same directory and the same port. It must have been stopped or killed.
 func (b *Broker) Restart() error {
 	if b.external {
 		return errors.New("an external broker cannot be restarted")
@@ -301,6 +306,10 @@ func (b *Broker) Close() {
 		if b.Stop() != nil {
 			b.Kill()
 		}
+	}
+	if b.port != nil {
+		b.port.release()
+		b.port = nil
 	}
 	if b.owned {
 		os.RemoveAll(filepath.Dir(b.opts.DataDir))

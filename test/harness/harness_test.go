@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ echo "ringmain ready kafka=127.0.0.1:4242 http=off node=1"; while :; do sleep 0.
 	if b.Addr() != "127.0.0.1:4242" || b.Ready("node") != "1" || b.PID() == 0 || !b.Alive() {
 		t.Fatalf("addr %q, node %q, pid %d, alive %v", b.Addr(), b.Ready("node"), b.PID(), b.Alive())
 	}
-	if got := strings.Join(b.cmd.Args[1:], " "); !strings.HasSuffix(got, "--listen 127.0.0.1:0 --http off --override num.partitions=3") {
+	if got := strings.Join(b.cmd.Args[1:], " "); !strings.HasSuffix(got, " --http off --override num.partitions=3") || !strings.Contains(got, "--listen 127.0.0.1:") {
 		t.Fatalf("arguments: %s", got)
 	}
 	if rss, err := b.RSS(); err != nil || rss <= 0 {
@@ -119,5 +120,26 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 	if cap(tl.buf) > 8*tailBytes {
 		t.Fatalf("%d bytes are kept", cap(tl.buf))
+	}
+}
+
+// A port that is kept is for whoever names it, as often as it is asked for.
+func TestReservedPortCanBeListenedOn(t *testing.T) {
+	p, err := reservePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.release()
+	for range 2 {
+		l, err := net.Listen("tcp", p.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		l.Close()
 	}
 }

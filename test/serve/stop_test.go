@@ -198,10 +198,9 @@ func TestStopDoesNotWaitForLongPolls(t *testing.T) {
 	}
 	defer c.Close()
 	waitUntilParked(t, c)
-	began := time.Now()
 	p.stop()
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the stop took %v", took)
+	if strings.Contains(p.errors(), cutOff) {
+		t.Errorf("the stop waited: %s", p.errors())
 	}
 	cancel()
 	<-polled
@@ -219,6 +218,9 @@ func waitUntilParked(t *testing.T, c *peer.Conn) {
 		}
 	}
 }
+
+// cutOff is what the log says of a stop that has waited for as long as it may.
+const cutOff = "were cut off"
 
 // smallSocket keeps the system from taking the whole of a stuck answer.
 var smallSocket = []string{"--override", "socket.send.buffer.bytes=65536"}
@@ -262,18 +264,19 @@ func TestSecondSignalExitsAtOnce(t *testing.T) {
 	p := begin(t, local(smallSocket...)...)
 	stuck(t, p.ready().kafka)
 	p.signal(syscall.SIGTERM)
+	// Signals that the process meets within a moment are one.
+	eventually(t, "it says that it stops", func() bool { return strings.Contains(p.errors(), "stopping") })
 	select {
 	case <-p.exited:
 		t.Fatalf("it did not wait for an answer that is under way; standard error: %s", p.errors())
 	case <-time.After(300 * time.Millisecond):
 	}
 	p.signal(syscall.SIGTERM)
-	began := time.Now()
 	if code := p.wait(); code != 1 {
 		t.Errorf("exit code %d after a second signal", code)
 	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("the second signal took %v", took)
+	if strings.Contains(p.errors(), cutOff) {
+		t.Error("after the second signal it waited for the answer that is under way")
 	}
 	if !strings.Contains(p.errors(), "second signal") {
 		t.Error("standard error does not say why it ended")
@@ -281,14 +284,13 @@ func TestSecondSignalExitsAtOnce(t *testing.T) {
 }
 
 // TestStuckReaderDoesNotSpoilTheStop: it is cut off in the end, and that is no
-// failure. The ten seconds are those after which containers are killed.
+// failure. It waits for half of the ten seconds after which containers are killed.
 func TestStuckReaderDoesNotSpoilTheStop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := beginIn(t, dir, append([]string{"--data-dir", "data", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"}, smallSocket...)...)
 	r := p.ready()
 	stuck(t, r.kafka)
-	began := time.Now()
 	p.signal(syscall.SIGTERM)
 	eventually(t, "/readyz answers 503 while it stops, /healthz 200", func() bool {
 		status, _, _ := get(t, "http://"+r.http+"/readyz")
@@ -298,8 +300,8 @@ func TestStuckReaderDoesNotSpoilTheStop(t *testing.T) {
 	if code := p.wait(); code != 0 {
 		t.Errorf("exit code %d after SIGTERM", code)
 	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("the stop took %v", took)
+	if said := p.errors(); !strings.Contains(said, cutOff) || !strings.Contains(said, "after=5s") {
+		t.Errorf("the log does not say that the answer was cut off after 5 s: %s", said)
 	}
 	if tree(t, filepath.Join(dir, "data"))["clean-shutdown"] == "" {
 		t.Error("the stop was not clean")
