@@ -17,6 +17,9 @@ type home struct {
 	budget *FileBudget
 	root   string // the log directory
 	path   string // root/topic-partition
+	// history is the leader epochs of the log, of the goroutine that asks; nil if nothing
+	// is known.
+	history func() epochHistory
 	// fresh: the partition's own directory is not yet durable in root.
 	fresh atomic.Bool
 	// names is held by a cleaning and by the reaper while they make, rename or remove
@@ -24,6 +27,14 @@ type home struct {
 	// directory up: left.
 	names sync.Mutex
 	left  bool
+}
+
+// epochs is what is known of the leader epochs of the home's batches.
+func (h *home) epochs() epochHistory {
+	if h.history == nil {
+		return nil
+	}
+	return h.history()
 }
 
 // fileClosed in File.refs: there is no descriptor.

@@ -175,6 +175,13 @@ func (l *Log) history() epochHistory {
 	return l.epochs
 }
 
+// storedEpochs is the epochs that batches have.
+func (l *Log) storedEpochs() epochHistory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.epochs
+}
+
 // LatestEpoch is the newest leader epoch, -1 if none. Any goroutine.
 func (l *Log) LatestEpoch() int32 {
 	l.mu.Lock()

@@ -25,24 +25,24 @@ func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 		}
 		if err == nil {
 			latest = h.latest()
-			r.epochs = h.within(start, r.rp.offset)
+			r.stored, r.epochs.h = h, h.within(start, r.rp.offset)
 		}
 	}
 	if errors.Is(err, ErrNewer) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	stale := known && rp.epoch > latest ||
-		len(r.epochs) > 0 && r.epochs[0].Start > start ||
-		len(r.epochs) == 0 && r.rp.offset > start
+		len(r.epochs.h) > 0 && r.epochs.h[0].Start > start ||
+		len(r.epochs.h) == 0 && r.rp.offset > start
 	if (err == nil || r.rp.offset == r.segs[r.live].base && r.rp.pos == 0) && !stale {
 		r.epochsStale = err != nil
 		return nil
 	}
 	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
 	r.rep.EpochsRebuilt, r.epochsStale = true, true
-	r.epochs = nil
+	r.stored, r.epochs.h = nil, nil
 	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(_ int64, h record.Batch) {
-		r.epochs = r.epochs.with(h.LeaderEpoch(), h.BaseOffset())
+		r.epochs.add(h.LeaderEpoch(), h.BaseOffset())
 	})
 }
 

@@ -43,7 +43,7 @@ func (l *Log) raiseStart(offset int64) {
 	changed := len(l.epochs) != before
 	l.mu.Unlock()
 	if changed {
-		l.writeEpochs()
+		l.writeEpochs(false)
 	}
 }
 

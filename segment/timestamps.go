@@ -272,5 +272,8 @@ func (w *walk) whole(pos int64, h record.Batch) (record.Batch, error) {
 	if !record.Batch(b).ChecksumOK() {
 		return nil, corruptBatch(w.file.Path(), pos, record.Batch(b).BaseOffset(), "checksum of the batch")
 	}
+	if err := w.file.home.epochs().refuse(w.file, pos, b); err != nil {
+		return nil, err
+	}
 	return b, nil
 }
