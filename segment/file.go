@@ -187,6 +187,9 @@ func (b *FileBudget) roomToWrite() error {
 	return nil
 }
 
+// Max is how many segment and index files may be open, those in use aside.
+func (b *FileBudget) Max() int { return b.max }
+
 // Open is the number of descriptors now.
 func (b *FileBudget) Open() int {
 	b.mu.Lock()
