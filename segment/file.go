@@ -54,6 +54,8 @@ type File struct {
 	base  int64
 	kind  string // logSuffix or indexSuffix
 	sound sound  // which bytes of a .log this process knows
+	// What the open found of a .log: its size, and the offset at which these bytes must end.
+	found, end int64
 }
 
 func newFile(h *home, base int64, kind string) *File {

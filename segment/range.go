@@ -123,6 +123,8 @@ func (s *summing) batch() error {
 		return s.corrupt(-1, "batch length of %d bytes with %d left", size, s.r.N-s.good)
 	case h.LastOffsetDelta() < 0 || end-s.r.File.base > 1<<31:
 		return s.corrupt(-1, "offsets %d to %d in the segment of %d", base, end-1, s.r.File.base)
+	case s.r.Off+int64(s.good) < s.r.File.found && end > s.r.File.end:
+		return s.corrupt(base, "offsets %d to %d in the segment of %d to %d; it may be another segment's file", base, end-1, s.r.File.base, s.r.File.end-1)
 	case base < s.next:
 		// Offsets lie outside the checksum: either batch may be the one that
 		// lies, so the one before is not sent either.

@@ -147,6 +147,7 @@ func (r *recovery) build(rp point, known bool) {
 		s.file.sound.unknownBelow(s.size) // check says what it has read
 		if i+1 < len(r.o.bases) {
 			s.next = r.o.bases[i+1]
+			s.file.found, s.file.end = s.size, s.next
 		}
 		r.segs = append(r.segs, s)
 	}

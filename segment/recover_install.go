@@ -19,6 +19,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	}
 	last := r.segs[len(r.segs)-1]
 	last.next = r.end
+	last.file.found, last.file.end = last.size, r.end
 	last.handedOut = last.size
 	synced := min(max(r.rp.offset, r.segs[0].base), r.end)
 	for i := r.at; i < len(r.segs); i++ {

@@ -70,8 +70,10 @@ func (r *recovery) loadProducers(trusted bool) error {
 		// From the beginning of the segment is always right; if the segment was
 		// cleaned since, the position means nothing.
 		i = max(segmentOf(r.segs, h.offset), 0)
-		if r.segs[i].base == h.segBase && h.pos < r.segs[i].size && r.beginsAt(r.segs[i], h.pos, h.offset) {
-			pos = h.pos
+		if s := r.segs[i]; s.base == h.segBase && h.pos < s.size {
+			if at, ok := s.soundAt(h.pos); ok && at == h.offset {
+				pos = h.pos
+			}
 		}
 	}
 	if i >= len(r.segs) {
@@ -107,23 +109,6 @@ func (r *recovery) loadProducers(trusted bool) error {
 	}
 	last := len(r.segs) - 1
 	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, add)
-}
-
-// beginsAt tells whether a sound batch of that offset begins at pos.
-func (r *recovery) beginsAt(s *segment, pos, offset int64) bool {
-	if s.file.acquire() != nil {
-		return false
-	}
-	defer s.file.Release()
-	w := newWalk(s.file, s.size)
-	defer w.done()
-	h, err := w.header(pos)
-	if err != nil || h.BaseOffset() != offset {
-		return false
-	}
-	var head [record.HeaderSize]byte
-	copy(head[:], h) // the checksum moves the window
-	return w.checksum(pos, head[:]) == nil
 }
 
 // resumeIndex prepares the index of the segment that holds the recovery point

@@ -78,6 +78,7 @@ var rows = []row{
 	{name: "data first missing", where: nth(o0, ".log", 0), change: remove, loses: true},
 	{name: "data newest missing", where: newest, change: remove, loses: true},
 	{name: "data of another partition", where: closed, change: edited(copied("orders-0", "orders-1")), loses: true},
+	{name: "data of two segments swapped", where: nth(o0, ".log", 2), change: swap("00000000000000000100.log", "00000000000000000150.log"), loses: true},
 	{name: "data newest of another partition", where: newest, change: edited(copied("orders-0", "orders-1")), start: offline, loses: true},
 
 	{name: "index flipped", where: index, change: flipAt(100)},
