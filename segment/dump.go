@@ -171,25 +171,14 @@ func dumpBatch(w *bufio.Writer, pos int64, b record.Batch, opts DumpOptions) err
 	if !opts.Records {
 		return nil
 	}
-	r, err := record.NewReader(b)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return record.Each(b, func(rec record.Record) (bool, error) {
 		fmt.Fprintf(w, "  offset %d timestamp %d key %s value %s", rec.Offset, rec.Timestamp, quoted(rec.Key), quoted(rec.Value))
 		for _, h := range rec.Headers {
 			fmt.Fprintf(w, " header %q=%s", h.Key, quoted(h.Value))
 		}
 		w.WriteByte('\n')
-	}
+		return true, nil
+	})
 }
 
 func quoted(b []byte) string {
