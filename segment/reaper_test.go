@@ -261,7 +261,7 @@ func TestFilesOfReadersStayWhole(t *testing.T) {
 				if err := l.Close(); err != nil {
 					t.Fatal(err)
 				}
-				l, _ = openLog(t, d, smallConfig())
+				openLog(t, d, smallConfig())
 			}
 			other := grownLog(t, d, model.TopicPartition{Topic: "other"}, 2, size, 0)
 			expire(t, other)
