@@ -126,6 +126,10 @@ func (b *Broker) fetch(r request, f *netio.Frame, body []byte) {
 	c.look()
 }
 
+// fetchFileShare is the part of the open files that one fetch may hold until its answer is
+// sent: each partition that gives records holds one.
+const fetchFileShare = 4
+
 // maxFetchWaitMs is the longest a fetch is parked, whatever it asks.
 const maxFetchWaitMs = 30 * 60 * 1000
 
@@ -275,10 +279,14 @@ func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, max
 // look plans what can be answered now, and answers or parks. It runs on the
 // connection's loop, again each time the fetch is woken.
 func (c *fetchCall) look() {
-	left, found, failed := c.maxBytes, 0, false
+	left, found, failed, full := c.maxBytes, 0, false, false
 	first := true
+	files := max(c.b.dirs[0].FileBudget().Max()/fetchFileShare, 1)
 	for i := range c.parts {
 		p := &c.parts[i]
+		if files == 0 { // the others come with the next fetch, as at maxBytes
+			left, full = 0, true
+		}
 		p.look(c.b, c.readCommitted, left, first)
 		if p.code != 0 || p.diverged {
 			failed = true
@@ -290,10 +298,11 @@ func (c *fetchCall) look() {
 			// did not fit must not make the fetch wait.
 			found += max(n, int(min(int64(min(int(p.maxBytes), left)), int64(n)+p.replica.Log().Behind(p.records))))
 			left = max(left-n, 0)
+			files--
 		}
 	}
 	now := time.Now()
-	if found >= c.minBytes || failed || c.closing || len(c.parts) == 0 || !now.Before(c.deadline) || c.b.stopping.Load() {
+	if found >= c.minBytes || failed || full || c.closing || len(c.parts) == 0 || !now.Before(c.deadline) || c.b.stopping.Load() {
 		c.deliver()
 		return
 	}

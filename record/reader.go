@@ -1,6 +1,9 @@
 package record
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // Header is a record's header.
 type Header struct {
@@ -67,6 +70,28 @@ func (r *Reader) Close() {
 		r.dec, r.feed = nil, nil
 	}
 	r.plain, r.next, r.err = nil, 0, io.EOF
+}
+
+// Each calls fn with the records of b in their order, each valid during its call, until fn
+// wants no more.
+func Each(b Batch, fn func(Record) (more bool, err error)) error {
+	r, err := NewReader(b)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if more, err := fn(rec); err != nil || !more {
+			return err
+		}
+	}
 }
 
 // Next returns the next record, valid until the next call; io.EOF behind the

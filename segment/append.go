@@ -291,7 +291,7 @@ func (l *Log) dropCreated(seg *segment) {
 func (l *Log) commit() {
 	l.touched = true
 	first := l.active()
-	newEpoch := false
+	newEpoch, fell := false, false
 	written := int64(0)
 	l.mu.Lock()
 	for i := range l.staged {
@@ -306,9 +306,10 @@ func (l *Log) commit() {
 		seg.size = st.pos + int64(len(st.b))
 		seg.next = st.b.LastOffset() + 1
 		written += int64(len(st.b))
-		if e := st.b.LeaderEpoch(); e > l.epochs.latest() {
-			l.epochs = l.epochs.with(e, st.b.BaseOffset())
-			newEpoch = true
+		if e := st.b.LeaderEpoch(); e >= 0 && e != l.epochs.latest() {
+			var lower bool
+			l.epochs, lower = l.epochs.led(e, st.b.BaseOffset())
+			newEpoch, fell = true, fell || lower
 		}
 	}
 	l.end.Store(l.next)
@@ -323,8 +324,12 @@ func (l *Log) commit() {
 	l.producers.settle()
 	clear(l.staged)
 	l.staged = l.staged[:0]
+	if fell {
+		l.log.Warn("a batch has a lower leader epoch than one before it: the metadata is older than the log, or an epoch in the log is damaged",
+			"directory", l.home.path, "epoch", l.epochs.latest(), "offset", l.epochs[len(l.epochs)-1].Start)
+	}
 	if newEpoch {
-		l.writeEpochs()
+		l.writeEpochs(fell) // an old history would speak against the new batches
 	}
 	for _, c := range l.closing {
 		l.seal(c.seg)

@@ -17,12 +17,14 @@ type batchReader struct {
 	buf  []byte                // buf[from:to] was read and not given out
 	pace func(bytes int) error // asked before each read
 
+	epochs epochHistory
+
 	from, to int
 }
 
 // open begins with the batch at pos; the buffer is kept.
 func (r *batchReader) open(f *File, pos, size int64) {
-	r.file, r.pos, r.size, r.from, r.to = f, pos, size, 0, 0
+	r.file, r.pos, r.size, r.from, r.to, r.epochs = f, pos, size, 0, 0, f.home.epochs()
 }
 
 // next returns the next batch, valid until the call after; io.EOF behind the
@@ -41,6 +43,9 @@ func (r *batchReader) next() (record.Batch, error) {
 			}
 			if b.BaseOffset() < r.file.base || b.LastOffsetDelta() < 0 {
 				return nil, corrupt(r.file.Path(), at, "offsets %d to %d in the segment of %d", b.BaseOffset(), b.LastOffset(), r.file.base)
+			}
+			if err := r.epochs.refuse(r.file, at, b); err != nil {
+				return nil, err
 			}
 			r.from += len(b)
 			return b, nil

@@ -32,8 +32,8 @@ func cleanedPath(h *home, base int64, suffix string) string {
 
 func newCleanedFile(l *Log, base int64, buffer []byte, pace func(int) error) (*cleanedFile, error) {
 	w := &cleanedFile{l: l, seg: newSegment(l.home, base), path: cleanedPath(l.home, base, logSuffix), out: buffer[:0], pace: pace}
-	l.names.Lock()
-	defer l.names.Unlock()
+	l.home.names.Lock()
+	defer l.home.names.Unlock()
 	if l.closed.Load() { // its directory may be another topic's by now
 		return nil, ErrClosed
 	}
@@ -148,8 +148,8 @@ func (w *cleanedFile) discard() {
 // removeCleaned removes cleaned files that do not count; what stays, a restart
 // removes.
 func (l *Log) removeCleaned(base int64) {
-	l.names.Lock()
-	defer l.names.Unlock()
+	l.home.names.Lock()
+	defer l.home.names.Unlock()
 	if l.closed.Load() {
 		return
 	}

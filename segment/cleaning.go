@@ -225,24 +225,13 @@ func (c *cleaning) collectFrom(seg *segment, pos int64, keys *offsetMap, txns *t
 }
 
 func (c *cleaning) collectBatch(b record.Batch, keys *offsetMap) (full bool, err error) {
-	r, err := record.NewReader(b)
-	if err != nil {
-		return false, err
-	}
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
+	err = record.Each(b, func(rec record.Record) (bool, error) {
 		if rec.Offset >= c.first && rec.Key != nil && !keys.put(rec.Key, rec.Offset) {
-			c.end = rec.Offset
-			return true, nil
+			c.end, full = rec.Offset, true
 		}
-	}
+		return !full, nil
+	})
+	return full, err
 }
 
 // superseded says that a segment was removed while it was looked at.

@@ -60,6 +60,9 @@ func (l *Log) settleOnDisk() error {
 // detach gives up the files and the place in the directory.
 func (l *Log) detach() {
 	l.closed.Store(true)
+	l.home.names.Lock()
+	l.home.left = true
+	l.home.names.Unlock()
 	l.dir.mu.Lock()
 	if l.dir.logs[l.tp] == l {
 		delete(l.dir.logs, l.tp)
@@ -84,12 +87,13 @@ func (l *Log) detach() {
 // that are held stay readable. A sync in flight is ended with EndSync as
 // usual. Owner.
 func (l *Log) Delete() error {
-	l.names.Lock()
+	l.home.names.Lock()
 	l.closed.Store(true)
 	clear(l.staged)
 	l.staged = l.staged[:0]
+	l.home.left = true
 	err := l.dir.moveAside(l.tp)
-	l.names.Unlock()
+	l.home.names.Unlock()
 	if err != nil {
 		l.detach() // out of service all the same; the next start finds the files
 		return err

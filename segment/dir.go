@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -37,7 +36,7 @@ type Dir struct {
 	// files; nil if there were none. settleErr is valid then.
 	settling  chan struct{}
 	settleErr error
-	asides    atomic.Int64 // names of directories that were moved aside
+	asides    atomic.Int64 // names of what was moved aside
 
 	// saving is held while a recovery point is taken and written, so that an
 	// older one never follows a newer.
@@ -131,16 +130,7 @@ func (d *Dir) open(id Ident) error {
 		return err
 	}
 	d.reaper = newReaper(d)
-	es, err := d.fs.ReadDir(d.path)
-	if err != nil {
-		return fmt.Errorf("read data directory: %w", err)
-	}
-	for _, e := range es {
-		if e.IsDir && strings.HasSuffix(e.Name, deletedSuffix) {
-			d.reaper.removeDir(filepath.Join(d.path, e.Name))
-		}
-	}
-	return nil
+	return d.removeLeftovers()
 }
 
 // UseFileBudget shares a descriptor budget among directories. Call it before
@@ -203,23 +193,19 @@ func (d *Dir) Discard(tp model.TopicPartition) error {
 // synced: after a power cut the directory may be back, under its old topic id.
 func (d *Dir) moveAside(tp model.TopicPartition) error {
 	from := filepath.Join(d.path, tp.String())
-	for {
-		to := filepath.Join(d.path, fmt.Sprintf("%d%s", d.asides.Add(1), deletedSuffix))
-		if ok, err := vfs.Exists(d.fs, to); err != nil {
-			return err
-		} else if ok {
-			continue
-		}
-		err := d.fs.Rename(from, to)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("delete partition: %w", err)
-		}
-		d.reaper.removeDir(to)
+	to, err := d.doomedPath()
+	if err != nil {
+		return err
+	}
+	err = d.fs.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("delete partition: %w", err)
+	}
+	d.reaper.removeDoomed(to, d.budget.openOf(from, -1))
+	return nil
 }
 
 // Checkpoint makes the recovery points and log starts of all open logs
@@ -265,7 +251,7 @@ func (d *Dir) MarkClean() error {
 
 // Close gives the directory free for other processes. Logs must be closed.
 func (d *Dir) Close() error {
-	d.reaper.stop()
+	d.reaper.close()
 	_ = d.settled() // said in the log, and the journal stays
 	return errors.Join(d.points.close(), d.starts.close(), d.cleaned.close(), d.lock.Close())
 }

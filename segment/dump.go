@@ -16,15 +16,19 @@ import (
 
 // DumpOptions says how much DumpFile prints.
 type DumpOptions struct {
-	Records    bool  // of .log files: every record, not only batches
+	Records    bool  // of .log files and journals: every record, not only batches
 	FromOffset int64 // of .log files: batches that end before are left out
 	MaxBatches int   // of .log files; 0 means all
+	JSON       bool  // of journals: a document in each line; other files have none
 }
+
+// ErrNoJSON: the file is none that DumpFile prints as JSON.
+var ErrNoJSON = errors.New("only journals are printed as JSON")
 
 // DumpFile prints a file of a log directory as text, told by its name: .log,
 // .index, .snapshot, .swap, leader-epoch-checkpoint, partition.metadata, the three
-// checkpoints, ringmain.properties. It only reads, and a broker may be using
-// the file. Damage is reported where it lies, and as an error at the end.
+// checkpoints, ringmain.properties, ringmain-journal-N. It only reads, and a broker may be
+// using the file. Damage is reported where it lies, and as an error at the end. ErrNoJSON.
 func DumpFile(w io.Writer, path string, opts DumpOptions) error {
 	out := bufio.NewWriter(w)
 	err := dump(out, path, opts)
@@ -35,6 +39,12 @@ func dump(w *bufio.Writer, path string, opts DumpOptions) error {
 	name := strings.TrimSuffix(filepath.Base(path), damagedSuffix)
 	name, _, _ = strings.Cut(name, ".from-") // bytes taken out of a segment
 	name = strings.TrimSuffix(name, cleanedSuffix)
+	if strings.HasPrefix(name, journalPrefix) {
+		return dumpJournal(w, path, opts)
+	}
+	if opts.JSON {
+		return fmt.Errorf("%w, %s is none", ErrNoJSON, path)
+	}
 	if strings.HasSuffix(name, logSuffix) {
 		base, ok := parseOffsetName(name, logSuffix)
 		if !ok {
@@ -161,25 +171,14 @@ func dumpBatch(w *bufio.Writer, pos int64, b record.Batch, opts DumpOptions) err
 	if !opts.Records {
 		return nil
 	}
-	r, err := record.NewReader(b)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return record.Each(b, func(rec record.Record) (bool, error) {
 		fmt.Fprintf(w, "  offset %d timestamp %d key %s value %s", rec.Offset, rec.Timestamp, quoted(rec.Key), quoted(rec.Value))
 		for _, h := range rec.Headers {
 			fmt.Fprintf(w, " header %q=%s", h.Key, quoted(h.Value))
 		}
 		w.WriteByte('\n')
-	}
+		return true, nil
+	})
 }
 
 func quoted(b []byte) string {

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"ringmain/model"
+	"ringmain/record"
 )
 
 const (
@@ -32,6 +33,65 @@ func (h epochHistory) with(epoch int32, start int64) epochHistory {
 		h = slices.Clone(h[:sort.Search(len(h), func(i int) bool { return h[i].Start >= start })])
 	}
 	return append(h, epochStart{epoch, start})
+}
+
+// led is with for the batch of a leader. An epoch below the newest one (the metadata is
+// older than the log, or a batch's epoch was damaged as the history was read from it)
+// ends what is known of the batches before: fell.
+func (h epochHistory) led(epoch int32, start int64) (now epochHistory, fell bool) {
+	if epoch < h.latest() {
+		return epochHistory{{epoch, start}}, true
+	}
+	return h.with(epoch, start), false
+}
+
+// contradicts tells whether the history says that a batch of this epoch and base offset
+// cannot be, and what it should be. It says nothing of offsets before its first entry.
+func (h epochHistory) contradicts(epoch int32, base int64) (want int32, wrong bool) {
+	want = h.at(base)
+	return want, want != model.NoEpoch && want != epoch
+}
+
+// refuse is the damage that the history finds in a batch at a position of a file, or nil:
+// epochs lie outside of checksums.
+func (h epochHistory) refuse(f *File, pos int64, b record.Batch) error {
+	if want, wrong := h.contradicts(b.LeaderEpoch(), b.BaseOffset()); wrong {
+		return corruptBatch(f.Path(), pos, b.BaseOffset(), "the batch says leader epoch %d, the history %d", b.LeaderEpoch(), want)
+	}
+	return nil
+}
+
+// epochReader makes a history from batches in their order. Their epochs lie outside of
+// their checksums, so one batch alone is not believed that says a higher epoch than the one
+// behind it, or a lower one than those on both sides.
+type epochReader struct {
+	h      epochHistory
+	before epochHistory // h as it was before its newest epoch
+	alone  bool         // of which there is one batch
+	fallen epochStart   // the batch before this one, if its epoch was lower than others'
+	fell   bool
+}
+
+// add takes a batch up. lied: the batch before it is the one whose epoch is wrong.
+func (r *epochReader) add(epoch int32, base int64) (lied bool) {
+	lied = r.fell
+	if epoch < r.h.latest() {
+		lied = r.alone && epoch >= r.before.latest()
+		switch {
+		case lied:
+			r.h = r.before
+		case r.fell: // two are not alone: a leader had older metadata
+			r.h = epochHistory{r.fallen}
+		default:
+			r.fallen, r.fell, r.alone = epochStart{epoch, base}, true, false
+			return false
+		}
+	}
+	r.fell, r.alone = false, epoch > r.h.latest()
+	if r.alone {
+		r.before, r.h = r.h, slices.Clone(r.h).with(epoch, base)
+	}
+	return lied
 }
 
 // trimmed drops what lies wholly below start; the epoch that holds start

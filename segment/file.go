@@ -17,8 +17,24 @@ type home struct {
 	budget *FileBudget
 	root   string // the log directory
 	path   string // root/topic-partition
+	// history is the leader epochs of the log, of the goroutine that asks; nil if nothing
+	// is known.
+	history func() epochHistory
 	// fresh: the partition's own directory is not yet durable in root.
 	fresh atomic.Bool
+	// names is held by a cleaning and by the reaper while they make, rename or remove
+	// files beside those of the log's owner, and by the owner where it gives the
+	// directory up: left.
+	names sync.Mutex
+	left  bool
+}
+
+// epochs is what is known of the leader epochs of the home's batches.
+func (h *home) epochs() epochHistory {
+	if h.history == nil {
+		return nil
+	}
+	return h.history()
 }
 
 // fileClosed in File.refs: there is no descriptor.
@@ -38,6 +54,8 @@ type File struct {
 	base  int64
 	kind  string // logSuffix or indexSuffix
 	sound sound  // which bytes of a .log this process knows
+	// What the open found of a .log: its size, and the offset at which these bytes must end.
+	found, end int64
 }
 
 func newFile(h *home, base int64, kind string) *File {
@@ -171,6 +189,9 @@ func (b *FileBudget) roomToWrite() error {
 	return nil
 }
 
+// Max is how many segment and index files may be open, those in use aside.
+func (b *FileBudget) Max() int { return b.max }
+
 // Open is the number of descriptors now.
 func (b *FileBudget) Open() int {
 	b.mu.Lock()
@@ -181,6 +202,26 @@ func (b *FileBudget) Open() int {
 // Pressed reports that the budget is exceeded because files cannot be closed:
 // an earlier sync of dirty logs sets descriptors free.
 func (b *FileBudget) Pressed() bool { return b.Open() > b.max }
+
+// openOf lists the open files of a directory; of the .log of one base offset, if base is
+// not negative. Who was opening one as it was called is in the list or has failed, where
+// the name was taken away before.
+func (b *FileBudget) openOf(dir string, base int64) []*File {
+	for i := range b.locks {
+		b.locks[i].Lock()
+		//lint:ignore SA2001 only waited for
+		b.locks[i].Unlock()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var open []*File
+	for _, f := range b.files {
+		if (base < 0 || f.base == base && f.kind == logSuffix) && f.home.path == dir {
+			open = append(open, f)
+		}
+	}
+	return open
+}
 
 func (b *FileBudget) stripe(f *File) *sync.Mutex {
 	h := uint64(f.base)*0x9e3779b97f4a7c15 + uint64(len(f.home.path))

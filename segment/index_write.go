@@ -105,6 +105,14 @@ func (l *Log) load(seg *segment) error {
 	}
 	s, x, err := l.readHeader(seg.base)
 	if err == nil && s.size == seg.size && s.next <= seg.next {
+		if d := l.strangeness(seg, s, x); d != nil {
+			x.file.doom()
+			if l.leadsTo(seg, seg.next) { // either of the two may be the other one
+				return l.rebuildLocked(seg, d.Reason)
+			}
+			l.refuseStranger(seg, d)
+			return d
+		}
 		l.mu.Lock()
 		seg.setStats(s)
 		seg.idx = x

@@ -30,6 +30,34 @@ type halfReader struct {
 	generation uint64 // of the first commit, once there is one
 	sequence   uint64 // of the next
 	buf        []byte // of the last commit
+	torn       bool   // at the end is the head of the next commit, which is not whole
+}
+
+// readHalves reads the head of a journal and gives its two halves. One whose head is not
+// as it was written, or that is shorter than it says, is errDamaged.
+func readHalves(f vfs.File) (halves [2]*halfReader, err error) {
+	size, err := f.Size()
+	if err != nil {
+		return halves, err
+	}
+	if size < journalBlock {
+		return halves, errDamaged
+	}
+	head := make([]byte, journalBlock)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return halves, err
+	}
+	half, err := readJournalHead(head)
+	if err != nil {
+		return halves, err
+	}
+	if half < journalBlock || size < journalBlock+2*half {
+		return halves, errDamaged
+	}
+	return [2]*halfReader{
+		{file: f, at: journalBlock, end: journalBlock + half},
+		{file: f, at: journalBlock + half, end: journalBlock + 2*half},
+	}, nil
 }
 
 // next gives the next commit, valid until the one after it.
@@ -45,6 +73,10 @@ func (h *halfReader) next() (c commitRead, ok bool, err error) {
 	if string(head[:4]) != commitMagic || crc32.Checksum(head[:36], castagnoli) != binary.LittleEndian.Uint32(head[36:]) || length < commitHead || h.at+length > h.end {
 		return c, false, nil
 	}
+	generation, sequence := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint64(head[16:])
+	if sequence != h.sequence || h.sequence > 0 && generation != h.generation {
+		return c, false, nil
+	}
 	if int64(cap(h.buf)) < length {
 		h.buf = make([]byte, length)
 	}
@@ -52,8 +84,8 @@ func (h *halfReader) next() (c commitRead, ok bool, err error) {
 	if _, err := h.file.ReadAt(h.buf, h.at); err != nil {
 		return c, false, err
 	}
-	c, ok = readCommit(h.buf)
-	if !ok || c.sequence != h.sequence || h.sequence > 0 && c.generation != h.generation {
+	if c, ok = readCommit(h.buf); !ok || c.sequence != sequence || c.generation != generation {
+		h.torn = true
 		return c, false, nil
 	}
 	h.generation = c.generation
@@ -63,7 +95,7 @@ func (h *halfReader) next() (c commitRead, ok bool, err error) {
 }
 
 // rewind begins anew.
-func (h *halfReader) rewind(at int64) { h.at, h.sequence, h.generation = at, 0, 0 }
+func (h *halfReader) rewind(at int64) { h.at, h.sequence, h.generation, h.torn = at, 0, 0, false }
 
 // readCommit reads a commit of exactly b, whose head was checked.
 func readCommit(b []byte) (c commitRead, ok bool) {

@@ -138,29 +138,15 @@ func (r *replay) journal(path string) error {
 		return err
 	}
 	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
-	head := make([]byte, journalBlock)
-	half := int64(0)
-	if size >= journalBlock {
-		if _, err := f.ReadAt(head, 0); err != nil {
-			return err
-		}
-		if half, err = readJournalHead(head); errors.Is(err, ErrNewer) {
-			return err
-		}
-	}
-	if half < journalBlock || size < journalBlock+2*half {
+	halves, err := readHalves(f)
+	if errors.Is(err, errDamaged) {
 		// Its head is written last and synced before the first commit: there was none,
 		// or the disk has lost it, and then recovery finds what the files hold.
-		d.log.Warn("journal is damaged or was never finished, and is ignored; logs are checked without it", "file", path, "bytes", size)
+		d.log.Warn("journal is damaged or was never finished, and is ignored; logs are checked without it", "file", path)
 		return nil
 	}
-	halves := [2]*halfReader{
-		{file: f, at: journalBlock, end: journalBlock + half},
-		{file: f, at: journalBlock + half, end: journalBlock + 2*half},
+	if err != nil {
+		return err
 	}
 	for _, h := range halves { // only to learn which is older
 		at := h.at

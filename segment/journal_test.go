@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -554,5 +555,65 @@ func TestJournalFormat(t *testing.T) {
 	}
 	if _, ok, err := h.next(); ok || err != nil {
 		t.Errorf("a second commit: %v, %v", ok, err)
+	}
+}
+
+// A group commit allocates nothing of its own once it has found its size.
+func TestJournalCommitReusesItsMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	d := openDir(t, vfs.OS{}, t.TempDir()+"/data")
+	defer d.Close()
+	io := testIO()
+	defer io.Close()
+	journals := NewJournals(JournalConfig{Bytes: 8 << 20, Failed: func(l *Log, err error) { t.Error(l.tp, err) }}, quiet)
+	logs := make([]*Log, 2*journalFiles)
+	for i := range logs {
+		l, _, err := d.OpenLog(model.TopicPartition{Topic: "many", Partition: int32(i)}, testTopic, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs[i] = l
+		appendAll(t, io, l, 1, batchOf(t0, 1, 100))
+		syncLog(t, io, l) // a new file is synced itself
+	}
+	var before, after runtime.MemStats
+	allocated, measured := uint64(0), 0
+	for round := 0; measured < 50; round++ {
+		var ds []Dirty
+		upTo := make([]int64, len(logs))
+		for i, l := range logs {
+			appendAll(t, io, l, 1, batchOf(t0, 1, 100))
+			ds, upTo[i] = l.BeginSync(ds)
+		}
+		runtime.ReadMemStats(&before)
+		done := journals.Commit(ds)
+		runtime.ReadMemStats(&after)
+		if done != nil {
+			if measured++; measured > 5 {
+				allocated += after.Mallocs - before.Mallocs
+			}
+		} else if round > 10_000 {
+			t.Fatal("the journal is not used")
+		}
+		for i, l := range logs {
+			var err error
+			if done == nil {
+				err = errors.Join(io.Sync(filesOf(nil, ds[i:i+1]))...)
+			} else if !done[i] {
+				t.Fatalf("%v was not committed", l.tp)
+			}
+			l.EndSync(upTo[i], done != nil, err)
+		}
+	}
+	if allocated > 45*2 {
+		t.Errorf("%d allocations in 45 commits of %d logs", allocated, len(logs))
+	}
+	journals.Close()
+	for _, l := range logs {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

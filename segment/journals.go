@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"ringmain/internal/vfs"
@@ -57,11 +58,14 @@ type Journals struct {
 	cfg  JournalConfig
 	log  *slog.Logger
 	dirs map[string]*dirJournal
+
+	groups map[string]*dirGroup // of one Commit, and done, reused
+	done   []bool
 }
 
 // NewJournals makes none yet.
 func NewJournals(cfg JournalConfig, log *slog.Logger) *Journals {
-	return &Journals{cfg: cfg, log: log, dirs: map[string]*dirJournal{}}
+	return &Journals{cfg: cfg, log: log, dirs: map[string]*dirJournal{}, groups: map[string]*dirGroup{}}
 }
 
 // dirJournal is the journal of one log directory.
@@ -79,43 +83,51 @@ type dirJournal struct {
 
 // halfState is what the journal owes for one half.
 type halfState struct {
-	behind map[*File]*Dirty // files whose bytes are in it, with the newest point; referenced
-	busy   bool             // they are being synced; guarded by mu
-	kept   bool             // a sync has failed: the half holds the only good copy
+	behind map[*File]Dirty // files whose bytes are in it, with the newest point; referenced
+	busy   bool            // they are being synced; guarded by mu
+	kept   bool            // a sync has failed: the half holds the only good copy
+}
+
+// dirGroup is what a group commit has of one log directory.
+type dirGroup struct {
+	at     []int // places in it
+	chosen []Dirty
+	bytes  int64
 }
 
 // Commit makes durable what it can with one sync for each log directory, and says for
-// each of ds whether it did; the others are to be synced in their own files.
+// each of ds whether it did, until the next call; the others are to be synced in their own
+// files. nil: none.
 func (j *Journals) Commit(ds []Dirty) (done []bool) {
 	if j == nil || j.cfg.Bytes <= 0 || len(ds) < journalFiles {
 		return nil
 	}
-	byDir := map[string][]int{}
 	for i := range ds {
 		d := &ds[i]
-		if !d.direct && !d.File.fresh.Load() && d.To > d.From {
-			byDir[d.File.home.root] = append(byDir[d.File.home.root], i)
+		if d.direct || d.File.fresh.Load() || d.To <= d.From {
+			continue
 		}
+		g := j.groups[d.File.home.root]
+		if g == nil {
+			g = &dirGroup{}
+			j.groups[d.File.home.root] = g
+		}
+		g.at, g.chosen, g.bytes = append(g.at, i), append(g.chosen, *d), g.bytes+d.To-d.From
 	}
-	for root, at := range byDir {
-		bytes := int64(0)
-		chosen := make([]Dirty, 0, len(at))
-		for _, i := range at {
-			bytes += ds[i].To - ds[i].From
-			chosen = append(chosen, ds[i])
+	for root, g := range j.groups {
+		n := len(g.at)
+		if n >= journalFiles && g.bytes <= int64(n)*journalMean && j.of(root, g.chosen[0].File.home.fs).commit(g.chosen) {
+			if done == nil {
+				done = slices.Grow(j.done[:0], len(ds))[:len(ds)]
+				clear(done)
+				j.done = done
+			}
+			for _, i := range g.at {
+				done[i] = true
+			}
 		}
-		if len(at) < journalFiles || bytes > int64(len(at))*journalMean {
-			continue
-		}
-		if !j.of(root, ds[at[0]].File.home.fs).commit(chosen) {
-			continue
-		}
-		if done == nil {
-			done = make([]bool, len(ds))
-		}
-		for _, i := range at {
-			done[i] = true
-		}
+		clear(g.chosen)
+		g.at, g.chosen, g.bytes = g.at[:0], g.chosen[:0], 0
 	}
 	return done
 }
@@ -176,16 +188,14 @@ func (d *dirJournal) commit(ds []Dirty) bool {
 	}
 	h := &d.halves[file.current]
 	for i := range ds {
-		one := ds[i]
-		if old := h.behind[one.File]; old != nil {
-			*old = one
-			continue
+		one := &ds[i]
+		if _, held := h.behind[one.File]; !held {
+			// The caller holds a reference, so the file is open.
+			if err := one.File.acquire(); err != nil {
+				return false // synced itself, and in the journal for nothing
+			}
 		}
-		// The caller holds a reference, so the file is open.
-		if err := one.File.acquire(); err != nil {
-			return false // synced itself, and in the journal for nothing
-		}
-		h.behind[one.File] = &one
+		h.behind[one.File] = *one
 	}
 	return true
 }
@@ -201,7 +211,7 @@ func (d *dirJournal) turn(file *journal) bool {
 	}
 	full := file.current
 	file.begin()
-	d.halves[file.current].behind = map[*File]*Dirty{}
+	d.halves[file.current].behind = map[*File]Dirty{}
 	if full >= 0 {
 		d.empty(full)
 	}
@@ -227,7 +237,7 @@ func (d *dirJournal) empty(half int) {
 // syncAll syncs files and raises the recovery points of their logs. One call at a time:
 // a half is emptied only while the other is being filled, which ends where it needs
 // this one.
-func (d *dirJournal) syncAll(behind map[*File]*Dirty) (ok bool) {
+func (d *dirJournal) syncAll(behind map[*File]Dirty) (ok bool) {
 	files := make([]*File, 0, len(behind))
 	for f := range behind {
 		files = append(files, f)

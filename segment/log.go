@@ -50,10 +50,7 @@ type Log struct {
 	closed   atomic.Bool
 	cleaning atomic.Bool // a cleaning is under way; any
 
-	// names is held by a cleaning while it makes, renames or removes files beside
-	// those of the owner, and by the owner where it gives the directory up.
-	names     sync.Mutex
-	unsettled []replacement // took place, and are not ended yet
+	unsettled []replacement // took place, and are not ended yet; guarded by home.names
 
 	// Published: any goroutine reads, the owner writes.
 	start  atomic.Int64
@@ -175,6 +172,13 @@ func (l *Log) history() epochHistory {
 	if l.leader > l.epochs.latest() {
 		return slices.Clone(l.epochs).with(l.leader, l.end.Load())
 	}
+	return l.epochs
+}
+
+// storedEpochs is the epochs that batches have.
+func (l *Log) storedEpochs() epochHistory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.epochs
 }
 

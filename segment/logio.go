@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"ringmain/internal/vfs"
 )
 
 // PartitionWrite is what one round appends to one file.
@@ -154,48 +157,79 @@ func setErr(errs []error, n, i int, err error) []error {
 	return errs
 }
 
-// syncNames makes the names of new files durable, each directory once. A file
-// whose bytes are synced but whose name is not is lost by a power cut.
+// unnamed is a directory with new files whose names are not durable yet.
+type unnamed struct {
+	home  *home
+	files []int // places in what is synced
+	err   error
+}
+
+// syncNames makes the names of new files durable, each directory once, many at a time. A
+// file whose bytes are synced but whose name is not is lost by a power cut.
 func syncNames(files []*File) []error {
-	any := false
-	for _, f := range files {
-		if f.fresh.Load() {
-			any = true
-			break
-		}
-	}
-	if !any {
-		return nil
-	}
-	done := make(map[string]error)
-	syncDir := func(f *File, path string) error {
-		err, ok := done[path]
-		if !ok {
-			if err = withDescriptor(func() error { return f.home.fs.SyncDir(path) }); err != nil {
-				err = fmt.Errorf("make the name of a new segment durable: %w", err)
-			}
-			done[path] = err
-		}
-		return err
-	}
-	var errs []error
+	var dirs []*unnamed
+	var byPath map[string]*unnamed
+	roots := map[string]error{}
 	for i, f := range files {
 		if !f.fresh.Load() {
 			continue
 		}
-		var err error
-		if f.home.fresh.Load() {
-			err = errors.Join(withDescriptor(func() error { return syncMetadata(f.home) }), syncDir(f, f.home.root))
+		if byPath == nil {
+			byPath = map[string]*unnamed{}
 		}
-		if err = errors.Join(err, syncDir(f, f.home.path)); err != nil {
-			errs = setErr(errs, len(files), i, err)
+		d := byPath[f.home.path]
+		if d == nil {
+			d = &unnamed{home: f.home}
+			byPath[f.home.path], dirs = d, append(dirs, d)
+		}
+		d.files = append(d.files, i)
+		if _, ok := roots[f.home.root]; !ok && f.home.fresh.Load() {
+			roots[f.home.root] = syncDir(f.home.fs, f.home.root)
 		}
 	}
-	for i, f := range files { // only now: a second file of the same directory must not skip it
-		if f.fresh.Load() && (errs == nil || errs[i] == nil) {
-			f.fresh.Store(false)
-			f.home.fresh.Store(false)
+	if len(dirs) == 0 {
+		return nil
+	}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	work := func() {
+		for n := next.Add(1) - 1; n < int64(len(dirs)); n = next.Add(1) - 1 {
+			dirs[n].sync(roots)
+		}
+	}
+	for range min(parallelSyncs, len(dirs)) - 1 {
+		workers.Go(work)
+	}
+	work()
+	workers.Wait()
+	var errs []error
+	for _, d := range dirs {
+		for _, i := range d.files {
+			if d.err != nil {
+				errs = setErr(errs, len(files), i, d.err)
+			} else {
+				files[i].fresh.Store(false)
+			}
+		}
+		if d.err == nil {
+			d.home.fresh.Store(false)
 		}
 	}
 	return errs
+}
+
+// sync makes the names in the directory durable, and first what says whose it is, if it
+// is new itself; its own name is synced, or not, with the others of its root.
+func (d *unnamed) sync(roots map[string]error) {
+	if d.home.fresh.Load() {
+		d.err = errors.Join(withDescriptor(func() error { return syncMetadata(d.home) }), roots[d.home.root])
+	}
+	d.err = errors.Join(d.err, syncDir(d.home.fs, d.home.path))
+}
+
+func syncDir(fsys vfs.FS, path string) error {
+	if err := withDescriptor(func() error { return fsys.SyncDir(path) }); err != nil {
+		return fmt.Errorf("make the name of a new segment durable: %w", err)
+	}
+	return nil
 }

@@ -20,6 +20,7 @@ import (
 func (d *Dir) OpenLog(tp model.TopicPartition, topicID model.TopicID, cfg Config) (*Log, RecoveryReport, error) {
 	h := &home{fs: d.fs, budget: d.budget, root: d.path, path: filepath.Join(d.path, tp.String())}
 	l := &Log{dir: d, tp: tp, topic: topicID, home: h, log: d.log, cfg: cfg.withFloor(), leader: model.NoEpoch}
+	h.history = l.storedEpochs
 	d.mu.Lock()
 	if d.logs[tp] != nil {
 		d.mu.Unlock()

@@ -78,11 +78,12 @@ type summing struct {
 	good     int   // bytes of the range that are sound batches
 	last     int   // where the last of them begins
 	next     int64 // lowest offset that the next batch may have
+	epochs   epochHistory
 }
 
 // run returns how much of the range is sound batches, from its beginning on.
 func (s *summing) run(r Range) (good int, err error) {
-	*s = summing{r: r, buf: warmPool.Get().(*[warmChunk]byte), next: r.File.base}
+	*s = summing{r: r, buf: warmPool.Get().(*[warmChunk]byte), next: r.File.base, epochs: r.File.home.epochs()}
 	for err == nil && s.good < r.N {
 		err = s.batch()
 	}
@@ -122,12 +123,15 @@ func (s *summing) batch() error {
 		return s.corrupt(-1, "batch length of %d bytes with %d left", size, s.r.N-s.good)
 	case h.LastOffsetDelta() < 0 || end-s.r.File.base > 1<<31:
 		return s.corrupt(-1, "offsets %d to %d in the segment of %d", base, end-1, s.r.File.base)
+	case s.r.Off+int64(s.good) < s.r.File.found && end > s.r.File.end:
+		return s.corrupt(base, "offsets %d to %d in the segment of %d to %d; it may be another segment's file", base, end-1, s.r.File.base, s.r.File.end-1)
 	case base < s.next:
 		// Offsets lie outside the checksum: either batch may be the one that
 		// lies, so the one before is not sent either.
 		s.good = s.last
 		return s.corrupt(base, "batch at offset %d where at least %d is expected", base, s.next)
 	}
+	wrong := s.epochs.refuse(s.r.File, s.r.Off+int64(s.good), h)
 	sum := uint32(0)
 	s.at += crcFrom
 	for left := size - crcFrom; ; {
@@ -144,6 +148,9 @@ func (s *summing) batch() error {
 	}
 	if sum != want {
 		return s.corrupt(base, "checksum is %#08x, the batch says %#08x", sum, want)
+	}
+	if wrong != nil {
+		return wrong
 	}
 	s.last, s.good, s.next = s.good, s.good+size, end
 	return nil

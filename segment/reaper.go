@@ -1,35 +1,90 @@
 package segment
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"ringmain/internal/vfs"
 )
 
-// reaper removes files and directories in the background: unlinking a 1 GiB
-// file takes long enough to be seen in the latency of an append.
+// A file system frees the blocks of a file in the transaction that appends wait for:
+// gigabytes at once are felt by every one of them (perf/0014). So files are truncated from
+// their end, with a pause after each step. The pause is shorter the more waits, so that
+// about five seconds' worth of what expires waits at any time, whatever the rate: at most
+// reapCalm at 400 MB/s, and beyond it the whole in some 5 s.
+const (
+	// reapStep is how much is freed at once. A multiple of every page size: pages that
+	// were cut in two would be zeroed, and may still lie in a socket's queue.
+	reapStep = 4 << 20
+	// reapPause is the pause after a step, while up to reapCalm bytes wait.
+	reapPause = 10 * time.Millisecond
+	reapCalm  = 2 << 30
+	// reapLook is how often files are looked at that somebody still reads.
+	reapLook = 100 * time.Millisecond
+)
+
+// pauseAfter is the pause after a step that leaves so many bytes.
+func pauseAfter(backlog int64) time.Duration {
+	if backlog <= reapCalm {
+		return reapPause
+	}
+	return time.Duration(float64(reapPause) * reapCalm / float64(backlog))
+}
+
+// reaper removes files and directories in the background. Its goroutine runs from the
+// first task on.
 type reaper struct {
 	dir  *Dir
 	mu   sync.Mutex
-	cond *sync.Cond
-	due  []reapTask // in no order; few
+	due  []reapTask // in no order
+	next time.Time  // the earliest of them
 	quit bool
+	on   bool
+	stop chan struct{} // closed with quit
+	wake chan struct{} // there is a new task
 	done chan struct{}
-	on   bool // the goroutine runs
+
+	// Of the goroutine.
+	doomed  []*doomed // whose time has come
+	backlog int64     // their bytes
+	freed   int64     // since the last pause
 }
 
+// reapTask is a segment to remove, once it is time, or what has the name of something
+// doomed already.
 type reapTask struct {
-	at   time.Time
-	tree string   // a directory to remove with all that is in it
-	seg  *segment // or the files of a segment
+	at     time.Time
+	seg    *segment
+	doomed *doomed
+}
+
+// doomed is a file or a directory under a name that says only that it goes. Nobody opens
+// it any more, but who had it open may read on, and until then it stays whole.
+type doomed struct {
+	path    string
+	files   []doomedFile // to be freed before path is removed
+	readers []*File
+}
+
+type doomedFile struct {
+	path string
+	size int64
 }
 
 func newReaper(d *Dir) *reaper {
-	r := &reaper{dir: d, done: make(chan struct{})}
-	r.cond = sync.NewCond(&r.mu)
-	return r
+	return &reaper{dir: d, stop: make(chan struct{}), wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-func (r *reaper) removeDir(path string) { r.add(reapTask{at: time.Now(), tree: path}) }
+// removeDoomed removes what has its doomed name: a file or a directory.
+func (r *reaper) removeDoomed(path string, readers []*File) {
+	r.add(reapTask{at: time.Now(), doomed: &doomed{path: path, readers: readers}})
+}
 
 // removeSegment removes the files of a segment that lies below its log's
 // start, after a delay. Until then it could be opened again only by a process
@@ -44,20 +99,27 @@ func (r *reaper) add(t reapTask) {
 	if r.quit {
 		return // the next start removes what is below the log start, and *.deleted
 	}
+	if len(r.due) == 0 || t.at.Before(r.next) {
+		r.next = t.at
+	}
 	r.due = append(r.due, t)
 	if !r.on {
 		r.on = true
 		go r.run()
 	}
-	r.cond.Signal()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
 }
 
-func (r *reaper) stop() {
+// close ends the removal after the step that is under way. The next start goes on.
+func (r *reaper) close() {
 	r.mu.Lock()
 	r.quit = true
 	on := r.on
-	r.cond.Signal()
 	r.mu.Unlock()
+	close(r.stop)
 	if on {
 		<-r.done
 	}
@@ -65,62 +127,217 @@ func (r *reaper) stop() {
 
 func (r *reaper) run() {
 	defer close(r.done)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for !r.quit {
-		now := time.Now()
-		wait := time.Duration(-1)
-		var ready []reapTask
-		rest := r.due[:0]
-		for _, t := range r.due {
-			if left := t.at.Sub(now); left > 0 {
-				rest = append(rest, t)
-				if wait < 0 || left < wait {
-					wait = left
-				}
-			} else {
-				ready = append(ready, t)
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		next := r.ripen()
+		var wake <-chan struct{}
+		wait, worked := r.step()
+		if !worked { // nothing to do before a task's time, or a reader's end
+			wake = r.wake
+			if next > 0 && (wait == 0 || next < wait) {
+				wait = next
 			}
 		}
-		clear(r.due[len(rest):])
-		r.due = rest
-		if len(ready) > 0 {
-			r.mu.Unlock()
-			r.remove(ready)
-			r.mu.Lock()
-			continue
+		var timer <-chan time.Time
+		if wait > 0 || worked {
+			pause.Reset(wait)
+			timer = pause.C
 		}
-		if wait > 0 {
-			wake := time.AfterFunc(wait, func() {
-				r.mu.Lock() // not between the look at the list and the Wait
-				r.cond.Signal()
-				r.mu.Unlock()
-			})
-			r.cond.Wait()
-			wake.Stop()
-		} else {
-			r.cond.Wait()
+		select {
+		case <-r.stop:
+			return
+		case <-wake:
+		case <-timer:
 		}
 	}
 }
 
-func (r *reaper) remove(tasks []reapTask) {
-	d := r.dir
-	synced := false
-	for _, t := range tasks {
-		if t.tree != "" {
-			if err := d.fs.RemoveAll(t.tree); err != nil {
-				d.log.Warn("cannot remove a deleted partition; the next start tries again", "directory", t.tree, "error", err)
+// ripe takes the tasks out whose time has come. next is how long it is until that of
+// another, 0 if there is none.
+func (r *reaper) ripe() (ripe []reapTask, next time.Duration) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.due) > 0 && !r.next.After(now) {
+		rest := r.due[:0]
+		for _, t := range r.due {
+			switch {
+			case !t.at.After(now):
+				ripe = append(ripe, t)
+				continue
+			case len(rest) == 0 || t.at.Before(r.next):
+				r.next = t.at
 			}
-			continue
+			rest = append(rest, t)
 		}
-		if !synced {
-			if err := d.starts.sync(); err != nil {
-				d.log.Error("cannot sync the log start checkpoint; expired segments stay", "error", err)
-				return
-			}
-			synced = true
-		}
-		t.seg.unlink(d.fs, d.log)
+		clear(r.due[len(rest):])
+		r.due = rest
 	}
+	if len(r.due) > 0 {
+		next = r.next.Sub(now)
+	}
+	return ripe, next
+}
+
+// ripen dooms what the time has come for, and says when it does so next, as ripe.
+func (r *reaper) ripen() (next time.Duration) {
+	ripe, next := r.ripe()
+	if slices.ContainsFunc(ripe, func(t reapTask) bool { return t.seg != nil }) {
+		if err := r.dir.starts.sync(); err != nil {
+			r.dir.log.Error("cannot sync the log start checkpoint; expired segments stay", "error", err)
+			ripe = slices.DeleteFunc(ripe, func(t reapTask) bool { return t.seg != nil })
+		}
+	}
+	for _, t := range ripe {
+		d := t.doomed
+		if t.seg != nil {
+			d = r.dir.doom(t.seg)
+		}
+		if d != nil {
+			r.measure(d)
+			r.doomed = append(r.doomed, d)
+		}
+	}
+	return next
+}
+
+// measure notes the files that are to be freed, and their sizes.
+func (r *reaper) measure(d *doomed) {
+	fsys := r.dir.fs
+	paths := []string{d.path}
+	if es, err := fsys.ReadDir(d.path); err == nil {
+		paths = paths[:0]
+		for _, e := range es {
+			if !e.IsDir {
+				paths = append(paths, filepath.Join(d.path, e.Name))
+			}
+		}
+	}
+	for _, path := range paths {
+		// One that has another name, as a backup gives it, keeps its bytes.
+		if st, err := fsys.Stat(path); err == nil && !st.IsDir && st.Links <= 1 {
+			d.files = append(d.files, doomedFile{path, st.Size})
+			r.backlog += st.Size
+		}
+	}
+}
+
+// step frees some bytes of the first doomed thing that nobody reads. wait is the pause that
+// is due then; without work, when to look at those again that are read, 0 if there is none.
+func (r *reaper) step() (wait time.Duration, worked bool) {
+	i := slices.IndexFunc(r.doomed, (*doomed).unread)
+	if i < 0 {
+		if len(r.doomed) > 0 {
+			return reapLook, false
+		}
+		return 0, false
+	}
+	d := r.doomed[i]
+	if n := len(d.files); n > 0 {
+		f := &d.files[n-1]
+		size := f.size
+		if f.size = r.shorten(f); f.size == 0 {
+			d.files = d.files[:n-1]
+		}
+		r.backlog -= size - f.size
+		r.freed += size - f.size
+	} else {
+		if err := r.dir.fs.RemoveAll(d.path); err != nil {
+			r.dir.log.Warn("cannot remove what was deleted; the next start tries again", "path", d.path, "error", err)
+		}
+		r.doomed = slices.Delete(r.doomed, i, i+1)
+	}
+	if r.freed < reapStep {
+		return 0, true
+	}
+	r.freed = 0
+	return pauseAfter(r.backlog), true
+}
+
+// shorten frees a step of a file and gives its size then; 0: it was removed.
+func (r *reaper) shorten(f *doomedFile) int64 {
+	if size := (f.size - 1) / reapStep * reapStep; size > 0 {
+		err := truncate(r.dir.fs, f.path, size)
+		if err == nil {
+			return size
+		}
+		r.dir.log.Warn("cannot remove a deleted file in steps; it is removed at once", "file", f.path, "error", err)
+	}
+	if err := r.dir.fs.Remove(f.path); err != nil && !isNotExist(err) {
+		r.dir.log.Warn("cannot remove a deleted file; the next start tries again", "file", f.path, "error", err)
+	}
+	return 0
+}
+
+// unread says that nobody has it open any more.
+func (d *doomed) unread() bool {
+	d.readers = slices.DeleteFunc(d.readers, func(f *File) bool { return f.tryClose() || f.refs.Load() == fileClosed })
+	return len(d.readers) == 0
+}
+
+// doomedPath is a name that nothing in the directory has.
+func (d *Dir) doomedPath() (string, error) {
+	for {
+		path := filepath.Join(d.path, fmt.Sprintf("%d%s", d.asides.Add(1), deletedSuffix))
+		if ok, err := vfs.Exists(d.fs, path); err != nil || !ok {
+			return path, err
+		}
+	}
+}
+
+// doom takes the names of a segment away that lies below its log's start; its bytes are
+// under a new one then. nil if there is nothing left to remove.
+func (d *Dir) doom(s *segment) *doomed {
+	h := s.file.home
+	h.names.Lock()
+	defer h.names.Unlock()
+	if h.left {
+		return nil // who opens the log next does it, or the whole directory goes
+	}
+	// First no reader opens them any more, then they go.
+	s.file.doom()
+	s.doomIndex()
+	path := s.file.Path()
+	// The .log goes last: while it is there a restart removes the rest.
+	for _, suffix := range []string{snapshotSuffix, indexSuffix} {
+		file := offsetPath(h.path, s.base, suffix)
+		if err := d.fs.Remove(file); err != nil && !isNotExist(err) {
+			d.log.Warn("cannot remove an expired segment; the next start tries again", "file", file, "error", err)
+			return nil
+		}
+	}
+	to, err := d.doomedPath()
+	if err == nil {
+		err = d.fs.Rename(path, to)
+	}
+	if err != nil {
+		if !isNotExist(err) {
+			d.log.Warn("cannot remove an expired segment; the next start tries again", "file", path, "error", err)
+		}
+		return nil
+	}
+	return &doomed{path: to, readers: d.budget.openOf(h.path, s.base)}
+}
+
+// removeLeftovers goes on with what an earlier process did not finish to remove.
+func (d *Dir) removeLeftovers() error {
+	es, err := d.fs.ReadDir(d.path)
+	if err != nil {
+		return fmt.Errorf("read data directory: %w", err)
+	}
+	for _, e := range es {
+		if strings.HasSuffix(e.Name, deletedSuffix) {
+			d.reaper.removeDoomed(filepath.Join(d.path, e.Name), nil)
+		}
+	}
+	return nil
+}
+
+func truncate(fsys vfs.FS, path string, size int64) error {
+	f, err := fsys.OpenFile(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Close())
 }

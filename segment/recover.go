@@ -23,8 +23,21 @@ type recovery struct {
 	live int   // the first segment that does not lie wholly below the log start
 	end  int64 // offset after the last sound batch so far
 
-	epochs      epochHistory
+	epochs      epochReader
 	epochsStale bool
+	// stored is the history in its file, beyond the recovery point too, unless it is older
+	// than that. A power cut may have taken its last changes: a batch with a lower epoch
+	// than it says is damaged, one with a higher need not be.
+	stored epochHistory
+	newest recovered
+}
+
+// recovered is a batch that was found.
+type recovered struct {
+	seg      *segment
+	pos, end int64 // in the .log file
+	offset   int64
+	epoch    int32
 }
 
 // recover finds the end of the log: it believes what lies before the recovery
@@ -134,6 +147,7 @@ func (r *recovery) build(rp point, known bool) {
 		s.file.sound.unknownBelow(s.size) // check says what it has read
 		if i+1 < len(r.o.bases) {
 			s.next = r.o.bases[i+1]
+			s.file.found, s.file.end = s.size, s.next
 		}
 		r.segs = append(r.segs, s)
 	}
@@ -192,11 +206,11 @@ func (r *recovery) check() error {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
 		if pos < s.size {
+			s.file.sound.unknownBelow(pos)
 			good, why, err := r.checkSegment(s, pos)
 			if err != nil {
 				return err
 			}
-			s.file.sound.unknownBelow(pos)
 			s.next = r.end
 			s.known.Store(true)
 			if good < s.size {
@@ -240,15 +254,40 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 		} else if err != nil {
 			return pos, "", err
 		}
+		r.checkEpoch(s, pos, b)
 		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), int64(l.cfg.IndexIntervalBytes))
-		if e := b.LeaderEpoch(); e > r.epochs.latest() {
-			r.epochs, r.epochsStale = r.epochs.with(e, b.BaseOffset()), true
-		}
 		r.rep.CheckedBytes += int64(b.Size())
 		r.end = b.LastOffset() + 1
 		pos += int64(b.Size())
 	}
 	return pos, "", nil
+}
+
+// checkEpoch takes the leader epoch of a sound batch up. One that is wrong is no end of the
+// log, as what is torn would be: the batch stays, unknown, so that its readers are refused.
+func (r *recovery) checkEpoch(s *segment, pos int64, b record.Batch) {
+	if want, wrong := r.stored.contradicts(b.LeaderEpoch(), b.BaseOffset()); wrong && b.LeaderEpoch() < want {
+		r.refuse(recovered{s, pos, pos + int64(b.Size()), b.BaseOffset(), b.LeaderEpoch()}, want)
+		return
+	}
+	latest := r.epochs.h.latest()
+	if r.epochs.add(b.LeaderEpoch(), b.BaseOffset()) {
+		r.refuse(r.newest, r.epochs.h.at(r.newest.offset))
+	}
+	if r.stored.at(b.BaseOffset()) == b.LeaderEpoch() {
+		r.epochs.alone = false // the file says so too
+	}
+	r.epochsStale = r.epochsStale || r.epochs.h.latest() != latest
+	r.newest = recovered{s, pos, pos + int64(b.Size()), b.BaseOffset(), b.LeaderEpoch()}
+}
+
+func (r *recovery) refuse(b recovered, want int32) {
+	if b.seg == nil {
+		return // it lies before the recovery point, where nothing is known before its first read
+	}
+	r.l.log.Error("a batch has a wrong leader epoch; reads of it are refused",
+		"file", b.seg.file.Path(), "position", b.pos, "offset", b.offset, "epoch", b.epoch, "want", want)
+	b.seg.file.sound.unknownBelow(b.end)
 }
 
 // cut ends the log in segment i at pos. Whole segments behind it are set

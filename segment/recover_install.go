@@ -19,6 +19,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	}
 	last := r.segs[len(r.segs)-1]
 	last.next = r.end
+	last.file.found, last.file.end = last.size, r.end
 	last.handedOut = last.size
 	synced := min(max(r.rp.offset, r.segs[0].base), r.end)
 	for i := r.at; i < len(r.segs); i++ {
@@ -43,7 +44,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		r.segs = append(r.segs, s)
 	}
 	l.segs = r.segs
-	l.epochs = r.epochs.within(start, r.end).trimmed(start).from(start)
+	l.epochs = r.epochs.h.within(start, r.end).trimmed(start).from(start)
 	l.settle(start)
 	l.unsyncedSince, l.lastNowMs = time.Now().UnixMilli(), time.Now().UnixMilli()
 	l.synced.Store(max(synced, start))
@@ -56,8 +57,8 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	if known {
 		l.savedPoint = rp
 	}
-	if r.epochsStale || !slices.Equal(l.epochs, r.epochs) {
-		l.writeEpochs()
+	if r.epochsStale || !slices.Equal(l.epochs, r.epochs.h) {
+		l.writeEpochs(false)
 	}
 	if next > r.end {
 		// What the producers wrote last may lie in the gap: better no state

@@ -25,24 +25,24 @@ func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 		}
 		if err == nil {
 			latest = h.latest()
-			r.epochs = h.within(start, r.rp.offset)
+			r.stored, r.epochs.h = h, h.within(start, r.rp.offset)
 		}
 	}
 	if errors.Is(err, ErrNewer) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	stale := known && rp.epoch > latest ||
-		len(r.epochs) > 0 && r.epochs[0].Start > start ||
-		len(r.epochs) == 0 && r.rp.offset > start
+		len(r.epochs.h) > 0 && r.epochs.h[0].Start > start ||
+		len(r.epochs.h) == 0 && r.rp.offset > start
 	if (err == nil || r.rp.offset == r.segs[r.live].base && r.rp.pos == 0) && !stale {
 		r.epochsStale = err != nil
 		return nil
 	}
 	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
 	r.rep.EpochsRebuilt, r.epochsStale = true, true
-	r.epochs = nil
+	r.stored, r.epochs.h = nil, nil
 	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, r.rep, func(_ int64, h record.Batch) {
-		r.epochs = r.epochs.with(h.LeaderEpoch(), h.BaseOffset())
+		r.epochs.add(h.LeaderEpoch(), h.BaseOffset())
 	})
 }
 
@@ -70,8 +70,10 @@ func (r *recovery) loadProducers(trusted bool) error {
 		// From the beginning of the segment is always right; if the segment was
 		// cleaned since, the position means nothing.
 		i = max(segmentOf(r.segs, h.offset), 0)
-		if r.segs[i].base == h.segBase && h.pos < r.segs[i].size && r.beginsAt(r.segs[i], h.pos, h.offset) {
-			pos = h.pos
+		if s := r.segs[i]; s.base == h.segBase && h.pos < s.size {
+			if at, ok := s.soundAt(h.pos); ok && at == h.offset {
+				pos = h.pos
+			}
 		}
 	}
 	if i >= len(r.segs) {
@@ -107,23 +109,6 @@ func (r *recovery) loadProducers(trusted bool) error {
 	}
 	last := len(r.segs) - 1
 	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.rep, add)
-}
-
-// beginsAt tells whether a sound batch of that offset begins at pos.
-func (r *recovery) beginsAt(s *segment, pos, offset int64) bool {
-	if s.file.acquire() != nil {
-		return false
-	}
-	defer s.file.Release()
-	w := newWalk(s.file, s.size)
-	defer w.done()
-	h, err := w.header(pos)
-	if err != nil || h.BaseOffset() != offset {
-		return false
-	}
-	var head [record.HeaderSize]byte
-	copy(head[:], h) // the checksum moves the window
-	return w.checksum(pos, head[:]) == nil
 }
 
 // resumeIndex prepares the index of the segment that holds the recovery point

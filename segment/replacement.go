@@ -72,8 +72,8 @@ type Replacement struct {
 
 // announce writes the note: from now on a restart ends what was begun.
 func (l *Log) announce(r *Replacement) error {
-	l.names.Lock()
-	defer l.names.Unlock()
+	l.home.names.Lock()
+	defer l.home.names.Unlock()
 	if l.closed.Load() {
 		return ErrClosed
 	}
@@ -82,8 +82,8 @@ func (l *Log) announce(r *Replacement) error {
 
 // retract takes the note of a replacement back that did not take place.
 func (l *Log) retract(r *Replacement) error {
-	l.names.Lock()
-	defer l.names.Unlock()
+	l.home.names.Lock()
+	defer l.home.names.Unlock()
 	if l.closed.Load() {
 		return nil
 	}
@@ -192,8 +192,8 @@ func (l *Log) rename(r *Replacement) error {
 // the disk refused a part. None may be left when a note is written again or the
 // log is truncated. Any goroutine.
 func (l *Log) settleReplacements(r ...replacement) error {
-	l.names.Lock()
-	defer l.names.Unlock()
+	l.home.names.Lock()
+	defer l.home.names.Unlock()
 	l.unsettled = append(l.unsettled, r...)
 	for len(l.unsettled) > 0 {
 		if l.closed.Load() {

@@ -2,11 +2,8 @@ package segment
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
-
-	"ringmain/internal/vfs"
 )
 
 // AdvanceStart raises the log start (DeleteRecords). Durable when it returns,
@@ -46,7 +43,7 @@ func (l *Log) raiseStart(offset int64) {
 	changed := len(l.epochs) != before
 	l.mu.Unlock()
 	if changed {
-		l.writeEpochs()
+		l.writeEpochs(false)
 	}
 }
 
@@ -168,21 +165,6 @@ func (l *Log) roll() {
 	l.storeSnapshot(end, l.takeSnapshot(end, end, 0))
 	if len(l.dirty) == 0 && len(l.inflight) == 0 && l.behind == nil {
 		l.raisePoint(l.pointNow())
-	}
-}
-
-// unlink removes a segment's files. The .log goes last: while it is there a
-// restart removes the rest.
-func (s *segment) unlink(fsys vfs.FS, log *slog.Logger) {
-	// First no reader opens them any more, then they go.
-	s.file.doom()
-	s.doomIndex()
-	h := s.file.home
-	for _, suffix := range []string{snapshotSuffix, indexSuffix, logSuffix} {
-		path := offsetPath(h.path, s.base, suffix)
-		if err := fsys.Remove(path); err != nil && !isNotExist(err) {
-			log.Warn("cannot remove an expired segment; the next start tries again", "file", path, "error", err)
-		}
 	}
 }
 

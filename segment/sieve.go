@@ -1,8 +1,6 @@
 package segment
 
 import (
-	"errors"
-	"io"
 	"math"
 
 	"ringmain/record"
@@ -105,22 +103,10 @@ func (s *sieve) records(b record.Batch) (record.Batch, error) {
 
 // choose marks in keep the records that stay.
 func (s *sieve) choose(b record.Batch) (kept int, tombstones bool, err error) {
-	r, err := record.NewReader(b)
-	if err != nil {
-		return 0, false, err
-	}
-	defer r.Close()
 	horizon, has := b.DeleteHorizon()
 	buried := has && horizon <= s.nowMs // readers have had their time to see the tombstones
 	s.keep = s.keep[:0]
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return kept, tombstones, nil
-		}
-		if err != nil {
-			return 0, false, err
-		}
+	err = record.Each(b, func(rec record.Record) (bool, error) {
 		stays := rec.Offset >= s.end
 		if !stays && rec.Key != nil { // a record without key is of a time when the topic was not compacted
 			stays = s.keys.newest(rec.Key) <= rec.Offset && (rec.Value != nil || !buried)
@@ -130,7 +116,9 @@ func (s *sieve) choose(b record.Batch) (kept int, tombstones bool, err error) {
 			kept++
 			tombstones = tombstones || rec.Value == nil
 		}
-	}
+		return true, nil
+	})
+	return kept, tombstones, err
 }
 
 // marker decides on a control batch: it stays while records of its transaction

@@ -92,15 +92,15 @@ func (l *Log) removeSnapshot(offset int64) {
 	}
 }
 
-// writeEpochs stores the epoch history. Not synced: the recovery point names
+// writeEpochs stores the epoch history. It need not be durable: the recovery point names
 // the latest epoch below it, so that a history that lags is noticed and read
 // from the log. Owner.
-func (l *Log) writeEpochs() {
+func (l *Log) writeEpochs(durable bool) {
 	l.mu.Lock()
 	h := l.epochs
 	l.mu.Unlock()
 	path := filepath.Join(l.home.path, epochsName)
-	if err := vfs.WriteFile(l.home.fs, path, h.encode(l.topic), false); err != nil {
+	if err := vfs.WriteFile(l.home.fs, path, h.encode(l.topic), durable); err != nil {
 		l.log.Warn("cannot write leader epochs; recovery will read them from the log", "file", path, "error", err)
 	}
 }

@@ -1,10 +1,14 @@
 package segment
 
-import "fmt"
+import (
+	"fmt"
+
+	"ringmain/record"
+)
 
 // stranger tells whether a .log file is another one than its index was made
 // from, as after a mix-up of files: the index is sound and of this topic and
-// base offset, and does not know the batches. It is asked when the sizes differ. next
+// base offset, and does not know the batches. It is asked where the sizes differ. next
 // is the offset at which the segment should end: where its batches do, from its first
 // offset on, it is the index that is another one's, such as of a segment that was cut
 // away once. Indexes are not synced, so a power cut can bring one back.
@@ -42,6 +46,9 @@ func (l *Log) leadsTo(seg *segment, next int64) bool {
 func (l *Log) strangeness(seg *segment, was stats, x *indexFile) *DamageError {
 	d := &DamageError{File: seg.file.Path(), Offset: seg.base}
 	if first := l.firstTimestamp(seg); first != noIndexTimestamp && first != was.firstTs {
+		if _, sound := seg.soundAt(0); !sound {
+			return nil // it says nothing
+		}
 		d.Reason = fmt.Sprintf("the file is not the one its index was made from: the first batch is of time %d, the index says %d; it may be another partition's", first, was.firstTs)
 		return d
 	}
@@ -55,6 +62,24 @@ func (l *Log) strangeness(seg *segment, was stats, x *indexFile) *DamageError {
 	d.Position = int64(e.pos)
 	d.Reason = fmt.Sprintf("the file is not the one its index was made from: no batch of offset %d begins here; it may be another partition's", seg.base+int64(e.rel))
 	return d
+}
+
+// soundAt gives the base offset of the batch at pos, if a sound one begins there.
+func (s *segment) soundAt(pos int64) (offset int64, ok bool) {
+	if s.file.acquire() != nil {
+		return 0, false
+	}
+	defer s.file.Release()
+	w := newWalk(s.file, s.size)
+	defer w.done()
+	h, err := w.header(pos)
+	if err != nil {
+		return 0, false
+	}
+	var head [record.HeaderSize]byte
+	copy(head[:], h) // the checksum moves the window
+	b := record.Batch(head[:])
+	return b.BaseOffset(), w.checksum(pos, b) == nil
 }
 
 // refuseStranger keeps readers away from a closed segment that is another

@@ -107,23 +107,13 @@ func firstAtOrAfter(b record.Batch, ts, start int64) (offset, timestamp int64, o
 	if b.BaseOffset() >= start {
 		return record.FindTimestamp(b, ts)
 	}
-	r, err := record.NewReader(b)
-	if err != nil {
-		return 0, 0, false, err
-	}
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return 0, 0, false, nil
-		}
-		if err != nil {
-			return 0, 0, false, err
-		}
+	err = record.Each(b, func(rec record.Record) (bool, error) {
 		if rec.Offset >= start && rec.Timestamp >= ts {
-			return rec.Offset, rec.Timestamp, true, nil
+			offset, timestamp, ok = rec.Offset, rec.Timestamp, true
 		}
-	}
+		return !ok, nil
+	})
+	return offset, timestamp, ok, err
 }
 
 func (l *Log) searchMax(limit int64) (best Found, ok bool, err error) {
@@ -196,23 +186,12 @@ func (l *Log) maxWithin(seg *segment, start, limit int64) (best Found, ok bool, 
 		if err != nil {
 			return false, err
 		}
-		r, err := record.NewReader(b)
-		if err != nil {
-			return false, err
-		}
-		defer r.Close()
-		for {
-			rec, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				return true, nil
-			}
-			if err != nil {
-				return false, err
-			}
+		return true, record.Each(b, func(rec record.Record) (bool, error) {
 			if rec.Offset >= start && rec.Offset < limit && (!ok || rec.Timestamp > best.Timestamp) {
 				best, ok = Found{rec.Offset, rec.Timestamp, b.LeaderEpoch()}, true
 			}
-		}
+			return true, nil
+		})
 	})
 	return best, ok, err
 }
@@ -271,6 +250,9 @@ func (w *walk) whole(pos int64, h record.Batch) (record.Batch, error) {
 	}
 	if !record.Batch(b).ChecksumOK() {
 		return nil, corruptBatch(w.file.Path(), pos, record.Batch(b).BaseOffset(), "checksum of the batch")
+	}
+	if err := w.file.home.epochs().refuse(w.file, pos, b); err != nil {
+		return nil, err
 	}
 	return b, nil
 }

@@ -115,30 +115,23 @@ func (s *scanned) sound(w *walk, pos int64, h record.Batch, body *[]byte) error 
 
 // recordsOf reads the records inside of a batch and says what is wrong with
 // them, "" if nothing.
-func recordsOf(b record.Batch) string {
-	r, err := record.NewReader(b)
-	if err != nil {
-		return fmt.Sprintf("its records cannot be read: %v", err)
-	}
-	defer r.Close()
+func recordsOf(b record.Batch) (why string) {
 	n, last := int32(0), b.BaseOffset()-1
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Sprintf("its records cannot be read: record %d: %v", n, err)
-		}
+	err := record.Each(b, func(rec record.Record) (bool, error) {
 		if rec.Offset <= last || rec.Offset > b.LastOffset() {
-			return fmt.Sprintf("record %d has offset %d, in a batch of %d to %d after %d", n, rec.Offset, b.BaseOffset(), b.LastOffset(), last)
+			why = fmt.Sprintf("record %d has offset %d, in a batch of %d to %d after %d", n, rec.Offset, b.BaseOffset(), b.LastOffset(), last)
+			return false, nil
 		}
 		n, last = n+1, rec.Offset
-	}
-	if n != b.Count() {
+		return true, nil
+	})
+	switch {
+	case err != nil:
+		return fmt.Sprintf("its records cannot be read: record %d: %v", n, err)
+	case why == "" && n != b.Count():
 		return fmt.Sprintf("it says %d records and holds %d", b.Count(), n)
 	}
-	return ""
+	return why
 }
 
 // retract takes the last batch back: it left a gap, and the one at pos fits only

@@ -354,6 +354,7 @@ func (x *examined) epochs() error {
 	}
 	file := x.path(epochsName)
 	start := max(x.v.starts[x.key()].offset, x.segs[0].base)
+	rp, known := x.v.points[x.key()]
 	b, err := vfs.ReadFile(x.v.fs, file)
 	f := Finding{File: file, Position: -1}
 	switch {
@@ -372,13 +373,28 @@ func (x *examined) epochs() error {
 		case topic != x.topic:
 			f.Reason = fmt.Sprintf("it is of topic id %s", topic)
 		default:
+			var first scannedBatch
+			var of *scanned
+			against := 0
 			for _, s := range x.segs {
 				for _, b := range s.batches {
-					if b.base >= start && b.base < end && have.at(b.base) != b.epoch && f.Reason == "" {
-						f.Reason = fmt.Sprintf("it says that offset %d has leader epoch %d, the batch in %s at byte %d has %d",
-							b.base, have.at(b.base), filepath.Base(s.file.Path()), b.pos, b.epoch)
+					if b.base < start || b.base >= end || have.at(b.base) == b.epoch {
+						continue
+					}
+					if against++; against == 1 {
+						first, of = b, s
 					}
 				}
+			}
+			// One batch alone against a sound history that is not too old is damaged; where
+			// there are several it is the history of another time or partition.
+			older := known && rp.epoch > have.latest() || !x.v.clean && first.epoch > have.latest()
+			if _, wrong := have.contradicts(first.epoch, first.base); against == 1 && wrong && !older {
+				return x.epochsOfBatches("its neighbours fit", of, first)
+			}
+			if against > 0 {
+				f.Reason = fmt.Sprintf("it says that offset %d has leader epoch %d, the batch in %s at byte %d has %d",
+					first.base, have.at(first.base), filepath.Base(of.file.Path()), first.pos, first.epoch)
 			}
 		}
 	}

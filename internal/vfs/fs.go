@@ -71,11 +71,12 @@ type Entry struct {
 	IsDir bool
 }
 
-// Info describes a file or directory. Size is in bytes.
+// Info describes a file or directory. Size is in bytes, Links how many names it has.
 type Info struct {
 	Size    int64
 	IsDir   bool
 	ModTime time.Time
+	Links   uint64
 }
 
 // ReadFile returns the whole content of a file.

@@ -195,7 +195,7 @@ func (m *Mem) Stat(name string) (Info, error) {
 		if node := d.names[filepath.Base(name)]; node != nil {
 			node.mu.RLock()
 			defer node.mu.RUnlock()
-			return Info{Size: int64(len(node.data)), ModTime: node.mtime}, nil
+			return Info{Size: int64(len(node.data)), ModTime: node.mtime, Links: 1}, nil
 		}
 	}
 	return Info{}, notExist("stat", name)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,7 +55,11 @@ func (OS) Stat(name string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	return Info{Size: st.Size(), IsDir: st.IsDir(), ModTime: st.ModTime()}, nil
+	info := Info{Size: st.Size(), IsDir: st.IsDir(), ModTime: st.ModTime(), Links: 1}
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		info.Links = uint64(sys.Nlink)
+	}
+	return info, nil
 }
 
 func (OS) SyncDir(name string) error {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ringmain/record"
 )
 
 // A place finds the file of a filled directory that a row changes, as a path in
@@ -54,6 +56,18 @@ func flipAt(at int) change {
 			i += len(b)
 		}
 		b[i] ^= 0x10
+		return b
+	})
+}
+
+// flipEpoch flips a bit in the leader epoch of the n-th batch of a segment, -1 is the last.
+func flipEpoch(n int) change {
+	return edit(func(b []byte) []byte {
+		var at []int
+		for pos := 0; pos < len(b); pos += record.Batch(b[pos:]).Size() {
+			at = append(at, pos)
+		}
+		b[at[(n+len(at))%len(at)]+15] ^= 0x10
 		return b
 	})
 }

@@ -28,6 +28,8 @@ type row struct {
 	start  start
 	// loses says that records of orders-0 are gone for good.
 	loses bool
+	// withheld says that records are not served before a repair, which brings them back.
+	withheld bool
 	// byHand says that repair cannot mend it.
 	byHand bool
 	// says is what a refused start says in place of the file's name.
@@ -58,6 +60,10 @@ var rows = []row{
 	{name: "data first batch flipped", where: closed, change: flipAt(100), loses: true},
 	{name: "data length flipped", where: closed, change: flipAt(9), loses: true},
 	{name: "data offset flipped", where: closed, change: flipAt(7), loses: true},
+	{name: "data epoch flipped", where: closed, change: flipAt(15), withheld: true},
+	{name: "data epoch of a later batch flipped", where: closed, change: flipEpoch(4), withheld: true},
+	{name: "data epoch of the newest segment flipped", where: newest, change: flipEpoch(1), withheld: true},
+	{name: "data last epoch flipped", where: newest, change: flipEpoch(-1), withheld: true},
 	{name: "data newest segment flipped", where: newest, change: flipHalf(), loses: true},
 	{name: "data last batch flipped", where: newest, change: flipAt(-10), loses: true},
 	{name: "data cut", where: closed, change: cut(55), loses: true},
@@ -72,6 +78,7 @@ var rows = []row{
 	{name: "data first missing", where: nth(o0, ".log", 0), change: remove, loses: true},
 	{name: "data newest missing", where: newest, change: remove, loses: true},
 	{name: "data of another partition", where: closed, change: edited(copied("orders-0", "orders-1")), loses: true},
+	{name: "data of two segments swapped", where: nth(o0, ".log", 2), change: swap("00000000000000000100.log", "00000000000000000150.log"), loses: true},
 	{name: "data newest of another partition", where: newest, change: edited(copied("orders-0", "orders-1")), start: offline, loses: true},
 
 	{name: "index flipped", where: index, change: flipAt(100)},
@@ -232,7 +239,10 @@ func (r row) serve(t *testing.T, dir, file string) {
 		if r.start == serves && p != o0 && len(s.got) != endOffset {
 			t.Errorf("%v is not damaged, and %d of %d records are served", p, len(s.got), endOffset)
 		}
-		if p == o0 && r.start == serves && !r.loses && len(s.got) != endOffset {
+		if p == o0 && r.withheld && len(s.got) != endOffset-recordsEach {
+			t.Errorf("%v: %d of %d records are served, want all but a batch", p, len(s.got), endOffset)
+		}
+		if p == o0 && r.start == serves && !r.loses && !r.withheld && len(s.got) != endOffset {
 			t.Errorf("%v lost nothing, and %d of %d records are served", p, len(s.got), endOffset)
 		}
 		if p == o0 && r.start == serves && len(s.got) < endOffset/2 && !strings.Contains(r.name, "missing") {
