@@ -147,13 +147,26 @@ func TestASessionDoesNotRunWhileAMemberWaits(t *testing.T) {
 	}
 }
 
+func TestAHeartbeatOfAMemberThatWaitsBeginsNoSession(t *testing.T) {
+	w := newWorld(t)
+	ids, generation := w.settled(2)
+	a := w.join(w.joinRequest(9, ids[0], "range"))
+	if code := w.heartbeat(w.heartbeatRequest(4, ids[0], generation)).got().ErrorCode; code != kerr.RebalanceInProgress.Code {
+		t.Errorf("%d", code)
+	}
+	w.pass(4500)
+	w.heartbeat(w.heartbeatRequest(4, ids[1], generation)).got()
+	w.pass(3000)
+	a.waits()
+}
+
 func TestANewMemberWaitsInJoinGroupForFiveMinutesAtMost(t *testing.T) {
 	machineOnly(t)
 	w := newWorld(t)
-	ids, generation := w.settled(1)
+	ids, _ := w.settled(1)
 	req := w.joinRequest(9, ids[0], "range")
 	req.RebalanceTimeoutMillis = 30 * 60_000
-	generation = w.join(req).got().Generation
+	generation := w.join(req).got().Generation
 	w.sync(w.syncRequest(5, ids[0], generation, nil)).got()
 	_, b := w.enter("range")
 	for range 75 {
