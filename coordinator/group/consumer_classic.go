@@ -179,6 +179,9 @@ func (m *Machine) heartbeatConsumerGroup(s *coordinator.Step, g *group, req *kms
 	response.ErrorCode = code
 	if code == 0 {
 		c.renew(s, member)
+		// There may be nobody else to see to it.
+		c.follow(s, false)
+		c.assign(s)
 		if c.hasStep(member) {
 			c.awaitJoin(s, member)
 			response.ErrorCode = kerr.RebalanceInProgress.Code
