@@ -28,7 +28,14 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 		id = m.cfg.NewID()
 	}
 	subscription, ok := firstSubscription(req.Protocols)
+	said := 0
+	for i := range req.Protocols {
+		said += len(req.Protocols[i].Name) + len(req.Protocols[i].Metadata)
+	}
 	switch {
+	case len(id) > records.MaxString || said > memberMaxBytes:
+		p.refuse(s, kerr.InvalidRequest.Code)
+		return
 	case m.cfg.Migration == (MigrationPolicy{}):
 		p.refuse(s, kerr.InconsistentGroupProtocol.Code)
 		return
@@ -63,12 +70,12 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 	if holder != nil && unknown {
 		c.replace(s, holder, id)
 	}
-	said := records.ConsumerGroupMemberMetadataValue{RebalanceTimeoutMs: -1}
+	now := records.ConsumerGroupMemberMetadataValue{RebalanceTimeoutMs: -1}
 	if member := c.members[id]; member != nil {
-		said = member.said
+		now = member.said
 	}
-	updateClassic(&said, req, client, subscription)
-	changed := c.note(s, id, said)
+	updateClassic(&now, req, client, subscription)
+	changed := c.note(s, id, now)
 	if !downgrade {
 		c.assign(s)
 	}
@@ -172,6 +179,9 @@ func (m *Machine) heartbeatConsumerGroup(s *coordinator.Step, g *group, req *kms
 	response.ErrorCode = code
 	if code == 0 {
 		c.renew(s, member)
+		// There may be nobody else to see to it.
+		c.follow(s, false)
+		c.assign(s)
 		if c.hasStep(member) {
 			c.awaitJoin(s, member)
 			response.ErrorCode = kerr.RebalanceInProgress.Code

@@ -25,6 +25,23 @@ func refuse(why *kerr.Error, format string, args ...any) *refusal {
 	return &refusal{why.Code, fmt.Sprintf(format, args...)}
 }
 
+// memberMaxBytes bounds what a member may say of itself: names of topics, or the
+// protocols of a classic member. It is written whenever it changes, and kept for as
+// long as the member is there.
+const memberMaxBytes = 512 << 10
+
+// longerThan reports whether one of these is.
+func longerThan(limit int, texts ...*string) bool {
+	return slices.ContainsFunc(texts, func(t *string) bool { return t != nil && len(*t) > limit })
+}
+
+func size(names []string) (bytes int) {
+	for _, name := range names {
+		bytes += len(name)
+	}
+	return bytes
+}
+
 // ConsumerGroupHeartbeat (68, KIP-848) lets a member join, live, leave, and confirm
 // what it owns; the answer has its epoch, and its assignment where that is news.
 func (m *Machine) ConsumerGroupHeartbeat(s *coordinator.Step, req *kmsg.ConsumerGroupHeartbeatRequest, client Client,
@@ -95,6 +112,11 @@ func (m *Machine) checkHeartbeat(req *kmsg.ConsumerGroupHeartbeatRequest) *refus
 		return invalid("InstanceId can't be empty.")
 	case blank(req.RackID):
 		return invalid("RackId can't be empty.")
+	case longerThan(records.MaxString, &req.Group, &req.MemberID, req.InstanceID, req.RackID):
+		return invalid(fmt.Sprintf("GroupId, MemberId, InstanceId or RackId is longer than %d bytes.", records.MaxString))
+	case size(req.SubscribedTopicNames) > memberMaxBytes:
+		return invalid(fmt.Sprintf("SubscribedTopicNames have %d bytes, more than %d. Subscribe with fewer names, or with a regular expression.",
+			size(req.SubscribedTopicNames), memberMaxBytes))
 	case req.MemberEpoch < leftForAWhile:
 		return invalid("MemberEpoch is invalid.")
 	case req.MemberEpoch == leftForAWhile && req.InstanceID == nil:

@@ -1,10 +1,13 @@
 package group
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"ringmain/coordinator/group/records"
 )
 
 func TestHeartbeatsThatAreInvalid(t *testing.T) {
@@ -41,6 +44,24 @@ func TestHeartbeatsThatAreInvalid(t *testing.T) {
 	sc.refused(beat{id: "m", epoch: -1}, kerr.GroupIDNotFound.Code)
 	if g := sc.describe(); g.ErrorCode != kerr.GroupIDNotFound.Code || g.ErrorMessage == nil {
 		t.Errorf("refused requests left a group: %+v", g)
+	}
+}
+
+// TestWhatAMemberSaysHasBounds: it is in a record.
+func TestWhatAMemberSaysHasBounds(t *testing.T) {
+	sc := newMachineScene(t, asKafka)
+	long := strings.Repeat("x", records.MaxString+1)
+	sc.refused(joins(long, "t"), kerr.InvalidRequest.Code)
+	static := joins("m", "t")
+	static.instance = long
+	sc.refused(static, kerr.InvalidRequest.Code)
+	sc.refused(joins("m", slices.Repeat([]string{long[:249]}, memberMaxBytes/249+1)...), kerr.InvalidRequest.Code)
+	sc.beat(joins("m", "t"))
+	if j := sc.join(classicJoin{id: long, topics: []string{"t"}}); j.ErrorCode != kerr.InvalidRequest.Code {
+		t.Errorf("%+v", j)
+	}
+	if j := sc.join(classicJoin{id: "x", topics: []string{"t"}, protocols: []string{"a", "b"}, owned: parts("t", make([]int32, memberMaxBytes/8)...)}); j.ErrorCode != kerr.InvalidRequest.Code {
+		t.Errorf("%+v", j)
 	}
 }
 

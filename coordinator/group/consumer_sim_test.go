@@ -37,7 +37,7 @@ func seeds(t *testing.T, n uint64) uint64 {
 // epochs never fall; what is loaded is what was there. Left alone, every member gets
 // to have its share, and every partition has an owner.
 func TestSimulatedConsumers(t *testing.T) {
-	for seed := range seeds(t, 300) {
+	for seed := range seeds(t, 200) {
 		sim := newSimulation(t, seed)
 		for range 3 {
 			for range 120 {
@@ -81,9 +81,13 @@ type simClient struct {
 	leaving  int32                   // the epoch to leave with; 0: stays
 	gone     bool                    // left or crashed
 
+	// classic clients have a generation for an epoch; an eager one gives up all it has
+	// before it joins.
+	classic, eager bool
+	next           func(*simulation, *simClient, bool) // what it does next
+
 	request  *kmsg.ConsumerGroupHeartbeatRequest // on its way, or waited for
 	arriveMs []int64                             // when it gets to the group, maybe twice
-	again    bool                                // it got there already: nobody waits for what comes of it now
 	answer   *kmsg.ConsumerGroupHeartbeatResponse
 	answerMs int64 // when the answer gets to the client
 	giveUpMs int64 // when the client stops waiting
@@ -94,6 +98,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	interval := []int32{0, 1000, 15_000}[rng.IntN(3)]
 	sim := &simulation{seed: seed, rng: rng, scene: newMachineScene(t, func(cfg *Config) {
 		cfg.ConsumerMaxSize = 12
+		cfg.Migration.Downgrade = false // the leader's part would be the test's then
 		cfg.ConsumerSettings = func(*metadata.Image, string) ConsumerSettings {
 			return ConsumerSettings{SessionTimeoutMs: 20_000, HeartbeatIntervalMs: 3000, AssignmentIntervalMs: interval}
 		}
@@ -138,8 +143,11 @@ func (sim *simulation) disturb() {
 	if len(sim.clients) < 2 || len(sim.clients) < 8 && sim.one(20) {
 		sim.made++
 		c := &simClient{id: fmt.Sprintf("m%d", sim.made), owned: map[topicPartition]bool{}}
-		if sim.one(3) {
+		switch rng.IntN(4) {
+		case 0:
 			c.instance = fmt.Sprint("i", rng.IntN(4))
+		case 1:
+			c.id, c.classic, c.eager, c.next = "", true, sim.one(2), (*simulation).joinClassic
 		}
 		sim.subscribe(c)
 		sim.clients = append(sim.clients, c)
@@ -162,6 +170,9 @@ func (sim *simulation) disturb() {
 	case sim.one(60):
 		sim.subscribe(c)
 		c.changed = true
+		if c.classic {
+			c.next, c.beatMs = (*simulation).joinClassic, sim.nowMs
+		}
 	case sim.one(60):
 		sim.log = compacted(sim.log)
 		sim.reload()
@@ -188,7 +199,7 @@ func (sim *simulation) subscribe(c *simClient) {
 		}
 	}
 	c.regex = new(string)
-	if sim.one(3) {
+	if !c.classic && sim.one(3) {
 		*c.regex = []string{"t.*", "t[0-2]", "t[^0]"}[sim.rng.IntN(3)]
 	}
 }
@@ -202,6 +213,14 @@ func (sim *simulation) act(c *simClient, chaos bool) {
 	if c.gone {
 		if len(c.arriveMs) == 0 {
 			c.request = nil
+		}
+		return
+	}
+	if c.classic {
+		if c.leaving != 0 {
+			sim.leaveClassic(c)
+		} else if c.beatMs <= sim.nowMs {
+			c.next(sim, c, chaos)
 		}
 		return
 	}
@@ -238,6 +257,10 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 		req.MemberEpoch = c.leaving
 		c.owned = map[topicPartition]bool{} // gives up everything before it says so
 	}
+	// Whoever sends a request again has given up the first one: it says all, and the
+	// answer to the first is not looked at.
+	twice := chaos && sim.one(8)
+	c.whole = c.whole || twice
 	if c.epoch == 0 || c.whole || c.changed {
 		req.RebalanceTimeoutMillis = 30_000
 		req.SubscribedTopicNames, req.SubscribedTopicRegex = c.topics, c.regex
@@ -250,7 +273,7 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 		}
 	}
 	c.whole = false
-	c.request, c.again = req, false
+	c.request = req
 	c.arriveMs = []int64{sim.nowMs}
 	c.giveUpMs = sim.nowMs + 5000
 	if chaos && sim.one(6) {
@@ -258,8 +281,8 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 	}
 	if chaos && sim.one(8) {
 		c.arriveMs = nil // lost
-	} else if chaos && sim.one(8) {
-		c.arriveMs = append(c.arriveMs, c.arriveMs[0]+sim.rng.Int64N(500)) // twice
+	} else if twice {
+		c.arriveMs = append(c.arriveMs, c.arriveMs[0]+sim.rng.Int64N(500))
 	}
 }
 
@@ -274,10 +297,7 @@ func (sim *simulation) deliver(c *simClient, chaos bool) {
 		})
 	})
 	sim.check()
-	if c.again {
-		return
-	}
-	c.again, c.answer, c.answerMs = true, answer, sim.nowMs
+	c.answer, c.answerMs = answer, sim.nowMs
 	if chaos && sim.one(6) {
 		c.answerMs += sim.rng.Int64N(3000)
 	}
@@ -335,6 +355,124 @@ func (sim *simulation) receive(c *simClient, r *kmsg.ConsumerGroupHeartbeatRespo
 	}
 }
 
+// joinClassic is a JoinGroup of a classic client. Its messages are not late, but may
+// be lost.
+func (sim *simulation) joinClassic(c *simClient, chaos bool) {
+	if c.eager {
+		c.owned = map[topicPartition]bool{}
+	}
+	v := kmsg.NewConsumerMemberMetadata()
+	v.Topics = c.topics
+	if !c.eager {
+		v.Version = 3
+		for tp := range c.owned {
+			if topic := sim.img.TopicByID(tp.topic); topic == nil {
+				delete(c.owned, tp) // has no name any more
+			} else {
+				v.OwnedPartitions = append(v.OwnedPartitions, kmsg.ConsumerMemberMetadataOwnedPartition{Topic: topic.Name, Partitions: []int32{tp.partition}})
+			}
+		}
+	}
+	req := kmsg.NewPtrJoinGroupRequest()
+	req.Version, req.Group, req.MemberID, req.ProtocolType = 9, sim.group, c.id, consumerProtocolType
+	req.SessionTimeoutMillis, req.RebalanceTimeoutMillis = 20_000, 30_000
+	req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "cooperative-sticky", Metadata: v.AppendTo(nil)}}
+	if sim.members() == nil || len(sim.members().members) == 0 {
+		c.beatMs = sim.nowMs + 1000 // it would be a classic group
+		return
+	}
+	r, lost := classicExchange(sim, chaos, func(s *coordinator.Step, reply func(*kmsg.JoinGroupResponse, error)) {
+		sim.m.JoinGroup(s, req, sceneClient, reply)
+	})
+	switch {
+	case lost:
+		c.beatMs = sim.nowMs + 1000
+	case r.ErrorCode == kerr.MemberIDRequired.Code:
+		c.id, c.beatMs = r.MemberID, sim.nowMs
+	case r.ErrorCode == kerr.GroupMaxSizeReached.Code:
+		c.beatMs = sim.nowMs + 1000
+	case sim.refusedClassic(c, r.ErrorCode):
+	default:
+		c.epoch, c.next, c.beatMs = r.Generation, (*simulation).syncClassic, sim.nowMs+sim.rng.Int64N(2000)
+	}
+}
+
+func (sim *simulation) syncClassic(c *simClient, chaos bool) {
+	req := kmsg.NewPtrSyncGroupRequest()
+	req.Version, req.Group, req.MemberID, req.Generation = 3, sim.group, c.id, c.epoch
+	r, lost := classicExchange(sim, chaos, func(s *coordinator.Step, reply func(*kmsg.SyncGroupResponse, error)) {
+		sim.m.SyncGroup(s, req, reply)
+	})
+	if lost || sim.refusedClassic(c, r.ErrorCode) {
+		return
+	}
+	v := kmsg.NewConsumerMemberAssignment()
+	if err := v.ReadFrom(r.MemberAssignment); err != nil {
+		sim.failf("%v", err)
+	}
+	c.assigned = map[topicPartition]bool{}
+	for _, topic := range v.Topics {
+		for _, p := range topic.Partitions {
+			c.assigned[topicPartition{sim.img.Topic(topic.Topic).ID, p}] = true
+		}
+	}
+	c.next, c.beatMs = (*simulation).beatClassic, sim.nowMs+3000
+	for tp := range c.owned {
+		if !c.assigned[tp] { // says that it gave it up
+			c.next, c.beatMs = (*simulation).joinClassic, sim.nowMs
+		}
+	}
+	c.owned = maps.Clone(c.assigned)
+}
+
+func (sim *simulation) beatClassic(c *simClient, chaos bool) {
+	req := kmsg.NewPtrHeartbeatRequest()
+	req.Version, req.Group, req.MemberID, req.Generation = 4, sim.group, c.id, c.epoch
+	r, lost := classicExchange(sim, chaos, func(s *coordinator.Step, reply func(*kmsg.HeartbeatResponse, error)) {
+		sim.m.Heartbeat(s, req, reply)
+	})
+	c.beatMs = sim.nowMs + 3000
+	if !lost {
+		sim.refusedClassic(c, r.ErrorCode)
+	}
+}
+
+func (sim *simulation) leaveClassic(c *simClient) {
+	c.gone, c.owned = true, nil
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Version, req.Group, req.Members = 5, sim.group, []kmsg.LeaveGroupRequestMember{{MemberID: c.id}}
+	classicExchange(sim, false, func(s *coordinator.Step, reply func(*kmsg.LeaveGroupResponse, error)) {
+		sim.m.LeaveGroup(s, req, reply)
+	})
+}
+
+// refusedClassic lets a client that is told to do so join again.
+func (sim *simulation) refusedClassic(c *simClient, code int16) bool {
+	switch code {
+	case 0:
+		return false
+	case kerr.RebalanceInProgress.Code:
+	case kerr.IllegalGeneration.Code:
+		c.owned = map[topicPartition]bool{}
+	case kerr.UnknownMemberID.Code:
+		c.id, c.epoch, c.owned = "", 0, map[topicPartition]bool{}
+	default:
+		sim.failf("a classic member got %d", code)
+	}
+	c.next, c.beatMs = (*simulation).joinClassic, sim.nowMs
+	return true
+}
+
+// classicExchange asks and gives the answer at once, unless one of the two is lost.
+func classicExchange[R any](sim *simulation, chaos bool, to func(s *coordinator.Step, reply func(R, error))) (r R, lost bool) {
+	if chaos && sim.one(8) {
+		return r, true
+	}
+	r = ask(sim.harness, to).got()
+	sim.check()
+	return r, chaos && sim.one(8)
+}
+
 // members is the group's membership; nil when there is none.
 func (sim *simulation) members() *consumer { return sim.m.knownConsumerGroup(sim.group) }
 
@@ -376,11 +514,11 @@ func (sim *simulation) check() {
 // unsettled is what is not well yet.
 func (sim *simulation) unsettled() string {
 	c := sim.members()
-	if c == nil || c.epoch != c.assignmentEpoch {
-		if len(sim.clients) == 0 {
-			return ""
+	if c == nil || len(c.members) == 0 {
+		if slices.ContainsFunc(sim.clients, func(c *simClient) bool { return !c.classic }) {
+			return "nobody is there"
 		}
-		return "nothing is assigned"
+		return "" // where classic clients alone would make a classic group
 	}
 	owners := map[topicPartition]bool{}
 	registered := 0
