@@ -1,0 +1,214 @@
+package lag
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Config says what a Watcher does.
+type Config struct {
+	Interval time.Duration // between two checks (ringmain.lag.check.interval.ms)
+	Rules    []Rule
+	// Node and Cluster tell receivers of webhooks who speaks.
+	Node    int32
+	Cluster string
+	Log     *slog.Logger
+
+	now   func() time.Time // tests have a clock of their own
+	pause time.Duration    // before the first repetition of a post; 0: firstPause
+}
+
+// Watcher answers how far groups are behind, and checks the rules.
+type Watcher struct {
+	cfg     Config
+	commits Commits
+	logs    Logs
+	alerts  []*alert
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu         sync.Mutex
+	partitions map[place]*partition
+}
+
+type place struct {
+	topic     string
+	partition int32
+}
+
+// partition is what is kept of a partition that a group reads.
+type partition struct {
+	samples samples
+	// times are those of the first unread records, by offset, so that a group that
+	// stands still is not looked up again.
+	times map[int64]stamp
+}
+
+type stamp struct {
+	ms       int64
+	appended bool
+	ok       bool
+}
+
+// Start begins to watch. Stop ends it.
+func Start(cfg Config, commits Commits, logs Logs) *Watcher {
+	w := newWatcher(cfg, commits, logs)
+	ctx, stop := context.WithCancel(context.Background())
+	w.stop = stop
+	for _, a := range w.alerts {
+		if a.sender != nil {
+			w.done.Go(func() { a.sender.run(ctx) })
+		}
+	}
+	w.done.Go(func() {
+		tick := time.NewTicker(cfg.Interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				w.check(ctx)
+			}
+		}
+	})
+	return w
+}
+
+func newWatcher(cfg Config, commits Commits, logs Logs) *Watcher {
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
+	w := &Watcher{cfg: cfg, commits: commits, logs: logs, partitions: map[place]*partition{}}
+	for _, r := range cfg.Rules {
+		w.alerts = append(w.alerts, newAlert(r, &w.cfg))
+	}
+	return w
+}
+
+// Stop ends the checks and gives up posts that have not arrived.
+func (w *Watcher) Stop() {
+	w.stop()
+	w.done.Wait()
+}
+
+// check takes samples and looks at the rules.
+func (w *Watcher) check(ctx context.Context) {
+	r, err := w.report(ctx, true)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		// A coordinator that loads is nothing to tell an operator of; what is not
+		// known is not held against a rule, and takes nothing back either.
+		w.cfg.Log.Debug("not all committed offsets could be read", "error", err)
+		return
+	}
+	for _, a := range w.alerts {
+		a.check(r)
+	}
+}
+
+// Report works out how far all groups are behind. Where not all offsets could be had,
+// the report has the others, and err says why.
+func (w *Watcher) Report(ctx context.Context) (*Report, error) { return w.report(ctx, false) }
+
+func (w *Watcher) report(ctx context.Context, sampling bool) (*Report, error) {
+	var entries []Entry
+	err := w.commits.Committed(ctx, func(c Commit) {
+		if b, ok := w.logs.Bounds(c.Topic, c.Partition); ok {
+			entries = append(entries, Entry{Commit: c, Bounds: b, Records: max(0, b.End-c.Offset)})
+		}
+	})
+	slices.SortFunc(entries, compareEntries)
+	r := &Report{TimeMs: w.cfg.now().UnixMilli(), Entries: entries}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if sampling && err == nil {
+		w.sample(r)
+	}
+	for i := range r.Entries {
+		w.age(&r.Entries[i], r.TimeMs)
+	}
+	return r, err
+}
+
+// sample notes where the logs end that groups read, and forgets the others.
+func (w *Watcher) sample(r *Report) {
+	type wish struct{ end, needed int64 }
+	wishes := map[place]wish{}
+	offsets := map[place][]int64{}
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		at := place{e.Topic, e.Partition}
+		had, ok := wishes[at]
+		if !ok {
+			had = wish{e.End, e.Offset}
+		}
+		wishes[at] = wish{max(had.end, e.End), min(had.needed, e.Offset)}
+		offsets[at] = append(offsets[at], max(e.Offset, e.Start))
+	}
+	for at := range w.partitions {
+		if _, ok := wishes[at]; !ok {
+			delete(w.partitions, at)
+		}
+	}
+	for at, wish := range wishes {
+		p := w.partitions[at]
+		if p == nil {
+			p = &partition{times: map[int64]stamp{}}
+			w.partitions[at] = p
+		}
+		p.samples.add(r.TimeMs, wish.end, wish.needed)
+		for offset := range p.times {
+			if !slices.Contains(offsets[at], offset) {
+				delete(p.times, offset)
+			}
+		}
+	}
+}
+
+// age sets the seconds of e. What was seen to arrive goes by the samples, unless the
+// broker's own timestamps say it exactly. What was there before the first sample goes
+// by its timestamp, whoever set it: nothing else is known of it, but that it came
+// before.
+func (w *Watcher) age(e *Entry, nowMs int64) {
+	if e.Records == 0 {
+		return
+	}
+	first := max(e.Offset, e.Start)
+	at := nowMs
+	p := w.partitions[place{e.Topic, e.Partition}]
+	known := false
+	if p != nil && len(p.samples.list) > 0 {
+		at, known = p.samples.arrived(first)
+	}
+	if e.AppendTime || !known {
+		switch t := w.timeOf(p, e, first); {
+		case t.ok && t.appended:
+			at = t.ms
+		case t.ok && !known && t.ms > 0:
+			at = min(at, t.ms)
+		}
+	}
+	e.Seconds = max(0, float64(nowMs-at)/1000)
+}
+
+// timeOf looks up the time of the first unread record, once for each offset.
+func (w *Watcher) timeOf(p *partition, e *Entry, offset int64) stamp {
+	if p != nil {
+		if t, ok := p.times[offset]; ok {
+			return t
+		}
+	}
+	var t stamp
+	t.ms, t.appended, t.ok = w.logs.Time(e.Topic, e.Partition, offset)
+	if p != nil && t.ok {
+		p.times[offset] = t
+	}
+	return t
+}
