@@ -14,6 +14,9 @@ type Machine struct {
 	groups    map[string]*group
 	// expiry looks for offsets that are too old, and for groups that have nothing left.
 	expiry coordinator.Deadline
+	// dropping goes on deleting the offsets of deletedTopics.
+	dropping      coordinator.Deadline
+	deletedTopics []*metadata.Topic
 }
 
 // New makes a machine without groups.
@@ -53,7 +56,7 @@ func (m *Machine) Loaded(s *coordinator.Step) {
 	for _, g := range m.groups {
 		g.members.loaded(s)
 	}
-	m.expiry.Fire = m.expire
+	m.expiry.Fire, m.dropping.Fire = m.expire, m.dropNext
 	m.deadlines.Put(&m.expiry, s.NowMs+m.cfg.RetentionCheckMs)
 }
 
