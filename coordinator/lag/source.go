@@ -13,6 +13,14 @@ type Commit struct {
 	TimeMs    int64 // when it was committed, in milliseconds since 1970
 }
 
+// Group is a group as ListGroups names it.
+type Group struct {
+	ID           string
+	Type         string // classic, consumer
+	ProtocolType string // consumer, connect, ...; empty where nobody ever joined
+	State        string
+}
+
 // Commits has the committed offsets of all groups that this broker coordinates.
 type Commits interface {
 	// Committed calls visit for every one, in any order, from one goroutine at a time,

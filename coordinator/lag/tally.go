@@ -2,7 +2,7 @@ package lag
 
 // Tally is what has come of one rule since the start.
 type Tally struct {
-	Alert  string
+	Name   string
 	Firing int64  // groups, or topics of groups, that break it now
 	Fired  uint64 // how often one began to
 	// Posts to the webhook: taken, given up, and not tried because too many waited.
@@ -13,7 +13,7 @@ type Tally struct {
 func (w *Watcher) Tallies() []Tally {
 	out := make([]Tally, 0, len(w.alerts))
 	for _, a := range w.alerts {
-		t := Tally{Alert: a.rule.Name, Firing: a.firing.Load(), Fired: a.fired.Load()}
+		t := Tally{Name: a.rule.Name, Firing: a.firing.Load(), Fired: a.fired.Load()}
 		if a.sender != nil {
 			t.Delivered, t.Failed, t.Dropped = a.sender.delivered.Load(), a.sender.failed.Load(), a.sender.dropped.Load()
 		}
