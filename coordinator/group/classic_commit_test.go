@@ -24,7 +24,7 @@ func (w *world) commit(member, instance string, generation int32) int16 {
 		topic.Topic = "t"
 		topic.Partitions = []kmsg.OffsetCommitRequestTopicPartition{kmsg.NewOffsetCommitRequestTopicPartition()}
 		req.Topics = append(req.Topics, topic)
-		r, err := ask(req)
+		r, err := askKafka(req)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func (w *world) makeTopic() {
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = "t", 1, 1
 	req.Topics = append(req.Topics, topic)
-	if _, err := ask(req); err != nil {
+	if _, err := askKafka(req); err != nil {
 		w.t.Fatal(err)
 	}
 }

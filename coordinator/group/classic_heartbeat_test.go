@@ -150,10 +150,10 @@ func TestASessionDoesNotRunWhileAMemberWaits(t *testing.T) {
 func TestANewMemberWaitsInJoinGroupForFiveMinutesAtMost(t *testing.T) {
 	machineOnly(t)
 	w := newWorld(t)
-	ids, generation := w.settled(1)
+	ids, _ := w.settled(1)
 	req := w.joinRequest(9, ids[0], "range")
 	req.RebalanceTimeoutMillis = 30 * 60_000
-	generation = w.join(req).got().Generation
+	generation := w.join(req).got().Generation
 	w.sync(w.syncRequest(5, ids[0], generation, nil)).got()
 	_, b := w.enter("range")
 	for range 75 {

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/coordinator"
+	"ringmain/coordinator/group/records"
 )
 
 // JoinGroup (11) asks to be in the next generation of a classic group. It is
@@ -23,8 +24,11 @@ func (m *Machine) JoinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, cli
 	g := m.groups[req.Group]
 	consumer := g != nil && g.members.kind() == Consumer
 	switch {
-	case req.Group == "":
+	case req.Group == "" || len(req.Group) > records.MaxString:
 		p.refuse(s, kerr.InvalidGroupID.Code)
+	case tooLong(req, client):
+		p.response.MemberID = ""
+		p.refuse(s, kerr.InvalidRequest.Code)
 	case req.SessionTimeoutMillis < m.cfg.MinSessionTimeoutMs || req.SessionTimeoutMillis > m.cfg.MaxSessionTimeoutMs:
 		p.refuse(s, kerr.InvalidSessionTimeout.Code)
 	case consumer && g.members.size() > 0:
@@ -41,13 +45,27 @@ func (m *Machine) JoinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, cli
 
 // distinct leaves out protocols whose name came before. It changes the slice.
 func distinct(protocols []kmsg.JoinGroupRequestProtocol) []kmsg.JoinGroupRequestProtocol {
-	kept := protocols[:0]
-	for _, p := range protocols {
-		if !slices.ContainsFunc(kept, func(k kmsg.JoinGroupRequestProtocol) bool { return k.Name == p.Name }) {
-			kept = append(kept, p)
-		}
+	seen := make(map[string]bool, len(protocols))
+	return slices.DeleteFunc(protocols, func(p kmsg.JoinGroupRequestProtocol) bool {
+		again := seen[p.Name]
+		seen[p.Name] = true
+		return again
+	})
+}
+
+// memberIDRest is what a member id has after the client's own words.
+const memberIDRest = len("-00000000-0000-0000-0000-000000000000")
+
+// tooLong reports whether the group's record could not be written with what a client
+// says: it has two bytes for the length of a string, as older answers have. Requests
+// from version 6 on may have longer ones.
+func tooLong(req *kmsg.JoinGroupRequest, client Client) bool {
+	own := client.ID
+	if req.InstanceID != nil {
+		own = *req.InstanceID
 	}
-	return kept
+	return len(own)+memberIDRest > records.MaxString || len(req.ProtocolType) > records.MaxString ||
+		slices.ContainsFunc(req.Protocols, func(p kmsg.JoinGroupRequestProtocol) bool { return len(p.Name) > records.MaxString })
 }
 
 // joining is a JoinGroup that is not answered yet.
@@ -65,16 +83,19 @@ func (p *joining) refuse(s *coordinator.Step, code int16) {
 
 func (c *classic) joinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, client Client, p *joining) {
 	member := c.byID[req.MemberID]
+	if req.MemberID == "" && req.InstanceID != nil {
+		member = c.static[*req.InstanceID] // whose place it takes
+	}
 	switch {
 	case !c.hasRoom(member):
-		c.turnAway(s, member, req.MemberID, p)
+		c.turnAway(s, req.MemberID, p)
 	case !c.supports(req.ProtocolType, req.Protocols):
 		p.refuse(s, kerr.InconsistentGroupProtocol.Code)
 	case req.MemberID != "":
 		c.joinKnown(s, req, client, p)
 	case req.InstanceID != nil:
 		id := *req.InstanceID + "-" + c.m.cfg.NewID()
-		if member := c.static[*req.InstanceID]; member != nil {
+		if member != nil {
 			c.replace(s, req, member, id, p)
 		} else {
 			c.joinNew(s, req, client, id, p)
@@ -108,11 +129,11 @@ func (c *classic) hasRoom(m *classicMember) bool {
 }
 
 // turnAway refuses one member too many. If it was in the group it is not any more.
-func (c *classic) turnAway(s *coordinator.Step, m *classicMember, id string, p *joining) {
+func (c *classic) turnAway(s *coordinator.Step, id string, p *joining) {
 	p.response.MemberID = ""
 	p.refuse(s, kerr.GroupMaxSizeReached.Code)
 	c.unexpect(id)
-	if m != nil {
+	if m := c.byID[id]; m != nil {
 		c.remove(s, m)
 	}
 	c.completeIfJoined(s)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"ringmain/coordinator"
 )
 
 // Each row is asked of a Stable group of two dynamic members, the first of which
@@ -238,6 +240,57 @@ func TestGroupMaxSize(t *testing.T) {
 	}
 	if code := w.heartbeat(w.heartbeatRequest(4, ids[3], generation+1)).got().ErrorCode; code != kerr.UnknownMemberID.Code {
 		t.Errorf("who was turned away: %d", code)
+	}
+}
+
+// A static member takes its own place, not another one.
+func TestAStaticMemberComesBackToAFullGroup(t *testing.T) {
+	machineOnly(t) // Kafka refuses it
+	w := newWorld(t)
+	ids, _ := w.settled(3)
+	old, generation := w.addStatic("i", ids)
+	if got := w.join(w.joinStatic(9, "", "i", "range")).got(); got.ErrorCode != 0 || got.Generation != generation || got.MemberID == old {
+		t.Errorf("%+v", got)
+	}
+	if code := w.join(w.joinStatic(9, "", "j", "range")).got().ErrorCode; code != kerr.GroupMaxSizeReached.Code {
+		t.Errorf("another one: %d", code)
+	}
+}
+
+// What a record could not hold is refused before anything is done. Kafka closes the
+// connection, or answers UNKNOWN_SERVER_ERROR.
+func TestNamesThatARecordCannotHold(t *testing.T) {
+	machineOnly(t)
+	longest := strings.Repeat("n", 32767)
+	for _, row := range []struct {
+		name   string
+		change func(req *kmsg.JoinGroupRequest, longest string)
+		code   int16
+	}{
+		{"group", func(r *kmsg.JoinGroupRequest, n string) { r.Group = n }, kerr.InvalidGroupID.Code},
+		{"protocol type", func(r *kmsg.JoinGroupRequest, n string) { r.ProtocolType = n }, kerr.InvalidRequest.Code},
+		{"protocol", func(r *kmsg.JoinGroupRequest, n string) { r.Protocols = speaks(n) }, kerr.InvalidRequest.Code},
+		{"instance id", func(r *kmsg.JoinGroupRequest, n string) { r.InstanceID = kmsg.StringPtr(n[37:]) }, kerr.InvalidRequest.Code},
+	} {
+		for n, want := range map[string]int16{longest: 0, longest + "n": row.code} {
+			w := newWorld(t)
+			req := w.joinStatic(9, "", "i", "range")
+			row.change(req, n)
+			if code := w.join(req).got().ErrorCode; code != want {
+				t.Errorf("%s of %d bytes: %d, want %d", row.name, len(n), code, want)
+			}
+			w.load()
+		}
+	}
+	for n, want := range map[int]int16{32730: kerr.MemberIDRequired.Code, 32731: kerr.InvalidRequest.Code} {
+		w := newWorld(t)
+		var got *kmsg.JoinGroupResponse
+		w.step(func(s *coordinator.Step) {
+			w.machine.JoinGroup(s, w.joinRequest(9, "", "range"), Client{ID: longest[:n]}, func(r *kmsg.JoinGroupResponse, _ error) { got = r })
+		})
+		if got.ErrorCode != want {
+			t.Errorf("a client id of %d bytes: %d, want %d", n, got.ErrorCode, want)
+		}
 	}
 }
 

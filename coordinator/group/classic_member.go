@@ -27,9 +27,11 @@ type classicMember struct {
 	assignment         []byte
 
 	place int // in classic.members
-	// session ends the membership. It does not run while the member waits for an
-	// answer, except newMemberJoinMs.
+	// session ends the membership at endsMs, in Step.NowMs. It may be set to an earlier
+	// time and is then set anew, so that a heartbeat costs no more than a store. It
+	// does not run while the member waits for an answer, except newMemberJoinMs.
 	session  coordinator.Deadline
+	endsMs   int64
 	join     *joining // nil: does not wait in JoinGroup
 	sync     *syncing // nil: does not wait in SyncGroup
 	entered  bool     // has been in a generation
@@ -145,7 +147,7 @@ func (c *classic) park(s *coordinator.Step, m *classicMember, p *joining) {
 	if m.entered {
 		c.m.deadlines.Cancel(&m.session)
 	} else {
-		c.m.deadlines.Put(&m.session, s.NowMs+newMemberJoinMs)
+		c.endSession(m, s.NowMs+newMemberJoinMs)
 	}
 }
 
@@ -187,12 +189,23 @@ func (c *classic) synced(m *classicMember) {
 // renew begins a member's session again.
 func (c *classic) renew(s *coordinator.Step, m *classicMember) {
 	if m.join == nil && m.sync == nil {
-		c.m.deadlines.Put(&m.session, s.NowMs+int64(m.sessionTimeoutMs))
+		c.endSession(m, s.NowMs+int64(m.sessionTimeoutMs))
+	}
+}
+
+func (c *classic) endSession(m *classicMember, atMs int64) {
+	m.endsMs = atMs
+	if !m.session.Set() || m.session.AtMs() > atMs {
+		c.m.deadlines.Put(&m.session, atMs)
 	}
 }
 
 // expire removes a member that was not heard of for a whole session.
 func (c *classic) expire(s *coordinator.Step, m *classicMember) {
+	if m.endsMs > s.NowMs {
+		c.m.deadlines.Put(&m.session, m.endsMs)
+		return
+	}
 	c.remove(s, m)
 	c.membersLeft(s)
 }

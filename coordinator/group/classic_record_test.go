@@ -14,8 +14,8 @@ import (
 	"ringmain/coordinator/group/records"
 )
 
-// lasting is what of a classic group is in its record.
-func lasting(m *Machine, id string) string {
+// lastingClassic is what of a classic group is in its record.
+func lastingClassic(m *Machine, id string) string {
 	g := m.groups[id]
 	if g == nil {
 		return "none"
@@ -46,10 +46,10 @@ func TestAGroupIsLoadedAsItWas(t *testing.T) {
 	ids, _ := w.settled(2)
 	_, generation := w.addStatic("i", ids)
 	now := w.join(w.joinStatic(9, "", "i", "range")).got().MemberID
-	before := lasting(w.machine, "g")
+	before := lastingClassic(w.machine, "g")
 	w.pass(5000)
 	w.load()
-	if after := lasting(w.machine, "g"); after != before {
+	if after := lastingClassic(w.machine, "g"); after != before {
 		t.Fatalf("before: %s\nafter: %s", before, after)
 	}
 	w.pass(5000) // a whole session to come back
@@ -74,7 +74,7 @@ func TestAGroupIsLoadedWhileItRebalanced(t *testing.T) {
 	machineOnly(t)
 	w := newWorld(t)
 	ids, generation := w.settled(2)
-	before := lasting(w.machine, "g")
+	before := lastingClassic(w.machine, "g")
 	a := w.join(w.joinRequest(9, ids[0], "range"))
 	w.join(w.joinRequest(9, ids[1], "range"))
 	a.got()
@@ -86,7 +86,7 @@ func TestAGroupIsLoadedWhileItRebalanced(t *testing.T) {
 		t.Errorf("who waited: %+v %v", sync.response, sync.err)
 	}
 	w.load()
-	if after := lasting(w.machine, "g"); after != before {
+	if after := lastingClassic(w.machine, "g"); after != before {
 		t.Fatalf("before: %s\nafter: %s", before, after)
 	}
 	// Nobody has seen an assignment of the newer generation. Its members are sent back
@@ -215,7 +215,7 @@ func TestRecordsThatKafkaWouldNotWrite(t *testing.T) {
 		m := New(testConfig())
 		if err := m.applyGroupMetadata(0, "g", &row.value); err != nil {
 			t.Errorf("%s: %v", row.name, err)
-		} else if got := lasting(m, "g"); got != row.want {
+		} else if got := lastingClassic(m, "g"); got != row.want {
 			t.Errorf("%s:\n got %s\nwant %s", row.name, got, row.want)
 		}
 	}

@@ -188,7 +188,7 @@ func send[R kmsg.Response](w *world, req kmsg.Request, to func(s *coordinator.St
 	if w.machine == nil {
 		go func() {
 			defer close(a.done)
-			response, err := ask(req)
+			response, err := askKafka(req)
 			a.err = err
 			if err == nil {
 				a.response = response.(R)
@@ -255,10 +255,10 @@ func (w *world) warmUp() {
 	req.Version = 0
 	req.CoordinatorKey = w.group
 	for range 100 {
-		if r, err := ask(req); err == nil && r.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
+		if r, err := askKafka(req); err == nil && r.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
 			leave := kmsg.NewPtrLeaveGroupRequest()
 			leave.Version, leave.Group, leave.MemberID = 1, w.group, "nobody"
-			if r, err := ask(leave); err == nil && r.(*kmsg.LeaveGroupResponse).ErrorCode == 25 {
+			if r, err := askKafka(leave); err == nil && r.(*kmsg.LeaveGroupResponse).ErrorCode == 25 {
 				return
 			}
 		}
@@ -267,8 +267,8 @@ func (w *world) warmUp() {
 	w.t.Fatal("Kafka has no coordinator")
 }
 
-// ask sends a request to Kafka on a connection of its own.
-func ask(req kmsg.Request) (kmsg.Response, error) {
+// askKafka sends a request to Kafka on a connection of its own.
+func askKafka(req kmsg.Request) (kmsg.Response, error) {
 	conn, err := net.Dial("tcp", kafkaAddress)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package group
 
 import (
 	"ringmain/coordinator"
-	"ringmain/coordinator/group/records"
 	"ringmain/metadata"
 )
 
@@ -19,10 +18,11 @@ func (m *Machine) dropTopics(s *coordinator.Step, deleted []*metadata.Topic) {
 
 // dropNext goes on with the topics in deletedTopics.
 func (m *Machine) dropNext(s *coordinator.Step) {
+	t := &tombstones{m: m, s: s}
 	for _, g := range m.groups {
 		for _, topic := range m.deletedTopics {
-			m.dropTopic(s, g, topic)
-			if len(s.Records) >= maxTombstones {
+			t.drop(g, topic)
+			if t.full() {
 				m.deadlines.Put(&m.dropping, s.NowMs+1)
 				return
 			}
@@ -31,20 +31,20 @@ func (m *Machine) dropNext(s *coordinator.Step) {
 	m.deletedTopics = nil
 }
 
-// dropTopic deletes the group's offsets of a topic. Those of a topic that has the
-// name now stay, unless it was not recorded whose they are.
-func (m *Machine) dropTopic(s *coordinator.Step, g *group, topic *metadata.Topic) {
-	t := g.offsets.topics[topic.Name]
-	if t == nil {
+// drop deletes the group's offsets of a topic. Those of a topic that has the name now
+// stay, unless it was not recorded whose they are.
+func (t *tombstones) drop(g *group, topic *metadata.Topic) {
+	offsets := g.offsets.topics[topic.Name]
+	if offsets == nil {
 		return
 	}
-	for partition, c := range t.commits {
+	for partition, c := range offsets.commits {
 		if !c.topicID.IsZero() && c.topicID != topic.ID {
 			continue
 		}
-		m.write(s, records.OffsetCommit(g.id, topic.Name, partition, nil))
-		if len(s.Records) >= maxTombstones {
+		if t.full() {
 			return
 		}
+		t.write(g, topic.Name, partition)
 	}
 }

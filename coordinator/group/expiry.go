@@ -5,22 +5,18 @@ import (
 	"ringmain/coordinator/group/records"
 )
 
-// maxTombstones is how many offsets one step of expiry, or one for deleted topics,
-// deletes before it leaves the rest to the next step: a step is one write, and a
-// request that comes meanwhile waits for it.
-const maxTombstones = 10_000
-
 // expire deletes offsets that are too old (KIP-211), and forgets groups that have
 // neither members nor offsets left.
 func (m *Machine) expire(s *coordinator.Step) {
 	next := s.NowMs + m.cfg.RetentionCheckMs
+	t := &tombstones{m: m, s: s}
 	for _, g := range m.groups {
-		if len(s.Records) >= maxTombstones {
+		if sinceMs, ok := g.retainedSince(s); ok {
+			t.expire(g, sinceMs)
+		}
+		if t.full() {
 			next = s.NowMs + 1
 			break
-		}
-		if sinceMs, ok := g.retainedSince(s); ok {
-			m.expireOffsets(s, g, sinceMs)
 		}
 		if g.offsets.empty() && g.members.mayDelete() == 0 {
 			g.members.forget(s)
@@ -56,29 +52,29 @@ func (g *group) retainedSince(s *coordinator.Step) (ms int64, ok bool) {
 	return 0, false
 }
 
-// expireOffsets deletes what is too old. An offset with a time of its own counts from
-// nothing else.
-func (m *Machine) expireOffsets(s *coordinator.Step, g *group, sinceMs int64) {
-	for topic, t := range g.offsets.topics {
+// expire deletes what is too old. An offset with a time of its own counts from nothing
+// else.
+func (t *tombstones) expire(g *group, sinceMs int64) {
+	for topic, offsets := range g.offsets.topics {
 		if g.reads(topic) {
 			continue
 		}
-		for partition, c := range t.commits {
+		for partition, c := range offsets.commits {
 			since := sinceMs
 			if since == sinceCommit {
 				since = c.atMs
 			}
-			expired := s.WallMs-since >= m.cfg.RetentionMs
-			if n, ok := t.notes[partition]; ok && n.expireMs != records.NoTimestamp {
-				expired = s.WallMs >= n.expireMs
+			expired := t.s.WallMs-since >= t.m.cfg.RetentionMs
+			if n, ok := offsets.notes[partition]; ok && n.expireMs != records.NoTimestamp {
+				expired = t.s.WallMs >= n.expireMs
 			}
 			if !expired {
 				continue
 			}
-			m.write(s, records.OffsetCommit(g.id, topic, partition, nil))
-			if len(s.Records) >= maxTombstones {
+			if t.full() {
 				return
 			}
+			t.write(g, topic, partition)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"strings"
 
 	"ringmain/coordinator"
 	"ringmain/metadata"
@@ -28,9 +29,9 @@ func New(cfg *Config) *Machine {
 func (m *Machine) ensure(id string) *group {
 	g := m.groups[id]
 	if g == nil {
-		g = &group{id: id}
+		g = &group{id: strings.Clone(id)} // id may be a piece of a large request
 		g.members = newClassic(m, g)
-		m.groups[id] = g
+		m.groups[g.id] = g
 	}
 	return g
 }

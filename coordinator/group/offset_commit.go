@@ -12,6 +12,10 @@ import (
 	"ringmain/model"
 )
 
+// maxCommitBytes is about how much one request may store: its records are one write,
+// and each has the group's id in it, so that they can be far larger than the request.
+const maxCommitBytes = 16 << 20
+
 // OffsetCommit is API 8, versions 2 to 10.
 //
 //   - Partitions that do not exist get their own error, whoever commits; where none
@@ -45,6 +49,9 @@ func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitReques
 	}
 	coordinator.Answer(s, reply, resp)
 }
+
+// commitOverhead is about what the record of a commit takes beside its texts.
+const commitOverhead = recordOverhead + 60
 
 // commitTopic gives the topic that a request means, or nil.
 func commitTopic(img *metadata.Image, version int16, t *kmsg.OffsetCommitRequestTopic) *metadata.Topic {
@@ -88,8 +95,10 @@ func (m *Machine) mayCommit(s *coordinator.Step, req *kmsg.OffsetCommitRequest) 
 }
 
 // checkCommits notes in resp what is wrong with single commits. What per says of a
-// partition is the error of all, as in Kafka: nothing of the request is stored then.
+// partition is the error of all, as in Kafka: nothing of the request is stored then. So
+// it is when there is too much of it.
 func (m *Machine) checkCommits(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, topics []*metadata.Topic, per func(string, int32) int16) int16 {
+	bytes := 0
 	for i := range req.Topics {
 		for j := range req.Topics[i].Partitions {
 			p, code := &req.Topics[i].Partitions[j], &resp.Topics[i].Partitions[j].ErrorCode
@@ -99,12 +108,21 @@ func (m *Machine) checkCommits(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetC
 				*code = kerr.OffsetMetadataTooLarge.Code
 			case p.Offset < -1: // nobody means that; -1 is Kafka's "no offset"
 				*code = kerr.InvalidRequest.Code
-			case per != nil:
-				if code := per(topics[i].Name, p.Partition); code != 0 {
-					return code
+			default:
+				if per != nil {
+					if code := per(topics[i].Name, p.Partition); code != 0 {
+						return code
+					}
+				}
+				bytes += commitOverhead + len(req.Group) + len(topics[i].Name)
+				if p.Metadata != nil {
+					bytes += len(*p.Metadata)
 				}
 			}
 		}
+	}
+	if bytes > maxCommitBytes {
+		return kerr.InvalidCommitOffsetSize.Code
 	}
 	return 0
 }

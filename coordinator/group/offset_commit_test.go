@@ -254,3 +254,23 @@ func TestCommittedTopicIDs(t *testing.T) {
 		t.Errorf("%v %+v", err, d.OffsetCommit)
 	}
 }
+
+func TestACommitOfTooMuchStoresNothing(t *testing.T) {
+	h := newHarness(t)
+	h.create("orders", 1)
+	id := strings.Repeat("g", records.MaxString)
+	req := commitRequest(id)
+	n := maxCommitBytes / (len(id) + len("orders") + commitOverhead)
+	for range n {
+		with(req, "orders", 0, 5)
+	}
+	if codes, written := h.commitAsk(req); written != n || slices.Max(codes) != 0 {
+		t.Errorf("%d of %d are written", written, n)
+	}
+	with(with(req, "orders", 0, 6), "orders", 9, 6)
+	codes, written := h.commitAsk(req)
+	if written != 0 || codes[0] != kerr.InvalidCommitOffsetSize.Code || codes[n+1] != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("%d are written, codes %d and %d", written, codes[0], codes[n+1])
+	}
+	h.offsets("orders", map[string]int64{id: 5})
+}
