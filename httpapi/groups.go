@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -71,22 +72,17 @@ func listed(g lag.Group, entries []lag.Entry) listedGroup {
 	return out
 }
 
-// ask gets what both paths need; ok is false when the answer has been given.
-func (g Groups) ask(w http.ResponseWriter, r *http.Request) (groups []lag.Group, report *lag.Report, ok bool) {
+// ask gets what both paths need. With an error there may be groups that are missing.
+func (g Groups) ask(r *http.Request) ([]lag.Group, *lag.Report, error) {
 	groups, err := g.Lister.Groups(r.Context())
-	if err == nil {
-		report, err = g.Reporter.Report(r.Context())
-	}
-	if err != nil {
-		unavailable(w, err)
-		return nil, nil, false
-	}
-	return groups, report, true
+	report, missing := g.Reporter.Report(r.Context())
+	return groups, report, cmp.Or(err, missing)
 }
 
 func (g Groups) list(w http.ResponseWriter, r *http.Request) {
-	groups, report, ok := g.ask(w, r)
-	if !ok {
+	groups, report, err := g.ask(r)
+	if err != nil {
+		unavailable(w, err)
 		return
 	}
 	out := struct {
@@ -99,19 +95,23 @@ func (g Groups) list(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g Groups) lag(w http.ResponseWriter, r *http.Request) {
-	groups, report, ok := g.ask(w, r)
-	if !ok {
-		return
-	}
+	groups, report, err := g.ask(r)
 	id := r.PathValue("group")
 	for _, found := range groups {
 		if found.ID != id {
 			continue
 		}
 		entries := report.Group(id)
+		if err != nil && len(entries) == 0 {
+			break // its offsets may be what is missing
+		}
 		out := groupLag{listedGroup: listed(found, entries), Topics: []topicLag{}}
 		lag.Runs(entries, lag.SameTopic, func(run []lag.Entry) { out.Topics = append(out.Topics, topicOf(run)) })
 		answer(w, out)
+		return
+	}
+	if err != nil {
+		unavailable(w, err)
 		return
 	}
 	refuse(w, http.StatusNotFound, kerr.GroupIDNotFound, fmt.Sprintf("there is no group %q; GET /v1/groups lists them", id))

@@ -96,7 +96,8 @@ func TestProblems(t *testing.T) {
 	}
 	for err, name := range map[error]string{coordinator.ErrLoading: "COORDINATOR_LOAD_IN_PROGRESS", coordinator.ErrUnavailable: "COORDINATOR_NOT_AVAILABLE"} {
 		s.err = err
-		for _, path := range []string{"/v1/groups", "/v1/groups/empty/lag"} {
+		s.get(t, "GET", "/v1/groups/a%2Fb/lag", 200, "application/json") // it is known, whatever is not
+		for _, path := range []string{"/v1/groups", "/v1/groups/gone/lag", "/v1/groups/empty/lag"} {
 			if got := s.get(t, "GET", path, 503, "application/problem+json"); got["error"] != name {
 				t.Errorf("%s: got %v", path, got)
 			}

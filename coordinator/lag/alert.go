@@ -24,8 +24,8 @@ func newAlert(r Rule, cfg *Config) *alert {
 	return a
 }
 
-// check looks at a complete report.
-func (a *alert) check(r *Report) {
+// check looks at a report. complete says that a group which is not in it is gone.
+func (a *alert) check(r *Report, complete bool) {
 	same := SameTopic
 	if a.rule.Topic == nil {
 		same = SameGroup
@@ -46,7 +46,7 @@ func (a *alert) check(r *Report) {
 		a.take(s, run, r.TimeMs)
 	})
 	for s, st := range a.states {
-		if !st.seen { // the group, or its offsets, are gone
+		if !st.seen && complete { // the group, or its offsets, are gone
 			st.records, st.seconds, st.growing = 0, 0, false
 			a.turn(s, st, false, r.TimeMs)
 			delete(a.states, s)

@@ -102,14 +102,10 @@ func (w *Watcher) check(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil {
-		// A coordinator that loads is nothing to tell an operator of; what is not
-		// known is not held against a rule, and takes nothing back either.
-		w.cfg.Log.Debug("not all committed offsets could be read", "error", err)
-		return
-	}
+	// A group is in one partition of the offsets topic: it is known whole, or not at
+	// all. One that is not known at the moment breaks no rule and mends none.
 	for _, a := range w.alerts {
-		a.check(r)
+		a.check(r, err == nil)
 	}
 }
 
@@ -128,8 +124,8 @@ func (w *Watcher) report(ctx context.Context, sampling bool) (*Report, error) {
 	r := &Report{TimeMs: w.cfg.now().UnixMilli(), Entries: entries}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if sampling && err == nil {
-		w.sample(r)
+	if sampling {
+		w.sample(r, err == nil)
 	}
 	for i := range r.Entries {
 		w.age(&r.Entries[i], r.TimeMs)
@@ -137,8 +133,9 @@ func (w *Watcher) report(ctx context.Context, sampling bool) (*Report, error) {
 	return r, err
 }
 
-// sample notes where the logs end that groups read, and forgets the others.
-func (w *Watcher) sample(r *Report) {
+// sample notes where the logs end that groups read, and forgets the others; nothing is
+// forgotten while not all groups are known.
+func (w *Watcher) sample(r *Report, complete bool) {
 	type wish struct{ end, needed int64 }
 	wishes := map[place]wish{}
 	offsets := map[place][]int64{}
@@ -153,7 +150,7 @@ func (w *Watcher) sample(r *Report) {
 		offsets[at] = append(offsets[at], max(e.Offset, e.Start))
 	}
 	for at := range w.partitions {
-		if _, ok := wishes[at]; !ok {
+		if _, ok := wishes[at]; !ok && complete {
 			delete(w.partitions, at)
 		}
 	}
@@ -162,6 +159,9 @@ func (w *Watcher) sample(r *Report) {
 		if p == nil {
 			p = &partition{times: map[int64]stamp{}}
 			w.partitions[at] = p
+		}
+		if !complete {
+			wish.needed = 0
 		}
 		p.samples.add(r.TimeMs, wish.end, wish.needed)
 		for offset := range p.times {
