@@ -44,8 +44,9 @@ type place struct {
 type partition struct {
 	samples samples
 	// times are those of the first unread records, by offset, so that a group that
-	// stands still is not looked up again.
-	times map[int64]stamp
+	// stands still is not looked up again: those asked for since the last sample, and
+	// those from between that one and the one before.
+	times, earlier map[int64]stamp
 }
 
 type stamp struct {
@@ -138,7 +139,6 @@ func (w *Watcher) report(ctx context.Context, sampling bool) (*Report, error) {
 func (w *Watcher) sample(r *Report, complete bool) {
 	type wish struct{ end, needed int64 }
 	wishes := map[place]wish{}
-	offsets := map[place][]int64{}
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		at := place{e.Topic, e.Partition}
@@ -147,7 +147,6 @@ func (w *Watcher) sample(r *Report, complete bool) {
 			had = wish{e.End, e.Offset}
 		}
 		wishes[at] = wish{max(had.end, e.End), min(had.needed, e.Offset)}
-		offsets[at] = append(offsets[at], max(e.Offset, e.Start))
 	}
 	for at := range w.partitions {
 		if _, ok := wishes[at]; !ok && complete {
@@ -157,18 +156,14 @@ func (w *Watcher) sample(r *Report, complete bool) {
 	for at, wish := range wishes {
 		p := w.partitions[at]
 		if p == nil {
-			p = &partition{times: map[int64]stamp{}}
+			p = &partition{}
 			w.partitions[at] = p
 		}
 		if !complete {
 			wish.needed = 0
 		}
 		p.samples.add(r.TimeMs, wish.end, wish.needed)
-		for offset := range p.times {
-			if !slices.Contains(offsets[at], offset) {
-				delete(p.times, offset)
-			}
-		}
+		p.earlier, p.times = p.times, nil
 	}
 }
 
@@ -200,14 +195,20 @@ func (w *Watcher) age(e *Entry, nowMs int64) {
 
 // timeOf looks up the time of the first unread record, once for each offset.
 func (w *Watcher) timeOf(p *partition, e *Entry, offset int64) stamp {
+	var t stamp
 	if p != nil {
-		if t, ok := p.times[offset]; ok {
-			return t
+		t = p.times[offset]
+		if !t.ok {
+			t = p.earlier[offset]
 		}
 	}
-	var t stamp
-	t.ms, t.appended, t.ok = w.logs.Time(e.Topic, e.Partition, offset)
+	if !t.ok {
+		t.ms, t.appended, t.ok = w.logs.Time(e.Topic, e.Partition, offset)
+	}
 	if p != nil && t.ok {
+		if p.times == nil {
+			p.times = map[int64]stamp{}
+		}
 		p.times[offset] = t
 	}
 	return t
