@@ -66,6 +66,7 @@ type consumerMembers struct {
 
 func (c *consumerMembers) kind() Kind { return Consumer }
 func (c *consumerMembers) size() int  { return c.n }
+func (c *consumerMembers) gone()      {}
 
 func (c *consumerMembers) forget(*coordinator.Step) { delete(c.w.machine.groups, c.w.group) }
 

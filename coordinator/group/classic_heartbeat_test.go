@@ -147,6 +147,19 @@ func TestASessionDoesNotRunWhileAMemberWaits(t *testing.T) {
 	}
 }
 
+func TestAHeartbeatOfAMemberThatWaitsBeginsNoSession(t *testing.T) {
+	w := newWorld(t)
+	ids, generation := w.settled(2)
+	a := w.join(w.joinRequest(9, ids[0], "range"))
+	if code := w.heartbeat(w.heartbeatRequest(4, ids[0], generation)).got().ErrorCode; code != kerr.RebalanceInProgress.Code {
+		t.Errorf("%d", code)
+	}
+	w.pass(4500)
+	w.heartbeat(w.heartbeatRequest(4, ids[1], generation)).got()
+	w.pass(3000)
+	a.waits()
+}
+
 func TestANewMemberWaitsInJoinGroupForFiveMinutesAtMost(t *testing.T) {
 	machineOnly(t)
 	w := newWorld(t)

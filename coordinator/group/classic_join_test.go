@@ -243,6 +243,26 @@ func TestGroupMaxSize(t *testing.T) {
 	}
 }
 
+// Nobody waits any more for a member id that was given out and has found no room.
+func TestAPendingMemberWithoutRoom(t *testing.T) {
+	machineOnly(t) // Kafka waits for the rebalance timeout
+	w := newWorld(t)
+	ids, generation := w.settled(3)
+	first := w.join(w.joinRequest(9, "", "range")).got().MemberID
+	second := w.join(w.joinRequest(9, "", "range")).got().MemberID
+	a := w.join(w.joinRequest(9, first, "range"))
+	for _, id := range ids {
+		w.join(w.joinRequest(9, id, "range"))
+	}
+	a.waits()
+	if code := w.join(w.joinRequest(9, second, "range")).got().ErrorCode; code != kerr.GroupMaxSizeReached.Code {
+		t.Errorf("%d", code)
+	}
+	if got := a.got(); got.Generation != generation+1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A static member takes its own place, not another one.
 func TestAStaticMemberComesBackToAFullGroup(t *testing.T) {
 	machineOnly(t) // Kafka refuses it

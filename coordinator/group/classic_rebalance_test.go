@@ -95,6 +95,17 @@ func TestTheLeaderStaysWhileItJoins(t *testing.T) {
 	}
 }
 
+func TestAMemberFollowsALeaderWhoLeft(t *testing.T) {
+	w := newWorld(t)
+	ids, _ := w.settled(2)
+	w.leave(w.leaveRequest(ids[0])).got()
+	_, c := w.enter("range")
+	c.waits()
+	if b := w.join(w.joinRequest(9, ids[1], "range")).got(); b.LeaderID != ids[1] || len(b.Members) != 2 || c.got().LeaderID != ids[1] {
+		t.Errorf("%+v\n%+v", b, c.got())
+	}
+}
+
 // Of the protocols that all members speak, the one that most of them like best.
 func TestProtocolSelection(t *testing.T) {
 	for _, row := range []struct {

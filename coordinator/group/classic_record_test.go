@@ -161,6 +161,9 @@ func TestATombstoneForgetsTheGroup(t *testing.T) {
 	w.leave(w.leaveRequest(ids...)).got()
 	w.join(w.joinRequest(9, "", "range")).got() // pending
 	w.step(func(s *coordinator.Step) { w.machine.groups["g"].members.forget(s) })
+	if at, ok := w.machine.NextDeadline(); !ok || at != int64(w.cfg.RetentionCheckMs) {
+		t.Errorf("the group has a deadline left: %d %v", at, ok)
+	}
 	last := w.log[len(w.log)-1]
 	if d, err := records.Decode(last.Key, last.Value); err != nil || d.Kind != records.GroupMetadataKind || !d.Tombstone || d.Group != "g" {
 		t.Errorf("%+v %v", d, err)
@@ -171,7 +174,23 @@ func TestATombstoneForgetsTheGroup(t *testing.T) {
 		}
 		w.load()
 	}
-	w.pass(10_000)
+}
+
+// A group of the consumer protocol that became a classic one is loaded as that.
+func TestARecordOfMembersChangesTheProtocol(t *testing.T) {
+	machineOnly(t)
+	m := New(testConfig())
+	m.ensure("g").members = &consumerMembers{n: 1}
+	if err := m.applyGroupMetadata(0, "g", nil); err != nil || m.groups["g"].members.kind() != Consumer {
+		t.Errorf("an older tombstone: %v", err)
+	}
+	v := records.GroupMetadataValue{ProtocolType: "consumer", Protocol: kmsg.StringPtr("range"), Generation: 7, Members: []records.MemberMetadata{{MemberID: "a"}}}
+	if err := m.applyGroupMetadata(0, "g", &v); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := lastingClassic(m, "g"), `Stable since 0: generation 7 of "consumer" by range, leader "a"`+"\na -  0 0 \"\" \"\""; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 // group.max.size may have been lowered: the group then rebalances, and who comes last

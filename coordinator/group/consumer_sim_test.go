@@ -83,7 +83,6 @@ type simClient struct {
 
 	request  *kmsg.ConsumerGroupHeartbeatRequest // on its way, or waited for
 	arriveMs []int64                             // when it gets to the group, maybe twice
-	again    bool                                // it got there already: nobody waits for what comes of it now
 	answer   *kmsg.ConsumerGroupHeartbeatResponse
 	answerMs int64 // when the answer gets to the client
 	giveUpMs int64 // when the client stops waiting
@@ -238,6 +237,10 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 		req.MemberEpoch = c.leaving
 		c.owned = map[topicPartition]bool{} // gives up everything before it says so
 	}
+	// Whoever sends a request again has given up the first one: it says all, and the
+	// answer to the first is not looked at.
+	twice := chaos && sim.one(8)
+	c.whole = c.whole || twice
 	if c.epoch == 0 || c.whole || c.changed {
 		req.RebalanceTimeoutMillis = 30_000
 		req.SubscribedTopicNames, req.SubscribedTopicRegex = c.topics, c.regex
@@ -250,7 +253,7 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 		}
 	}
 	c.whole = false
-	c.request, c.again = req, false
+	c.request = req
 	c.arriveMs = []int64{sim.nowMs}
 	c.giveUpMs = sim.nowMs + 5000
 	if chaos && sim.one(6) {
@@ -258,8 +261,8 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 	}
 	if chaos && sim.one(8) {
 		c.arriveMs = nil // lost
-	} else if chaos && sim.one(8) {
-		c.arriveMs = append(c.arriveMs, c.arriveMs[0]+sim.rng.Int64N(500)) // twice
+	} else if twice {
+		c.arriveMs = append(c.arriveMs, c.arriveMs[0]+sim.rng.Int64N(500))
 	}
 }
 
@@ -274,10 +277,7 @@ func (sim *simulation) deliver(c *simClient, chaos bool) {
 		})
 	})
 	sim.check()
-	if c.again {
-		return
-	}
-	c.again, c.answer, c.answerMs = true, answer, sim.nowMs
+	c.answer, c.answerMs = answer, sim.nowMs
 	if chaos && sim.one(6) {
 		c.answerMs += sim.rng.Int64N(3000)
 	}
