@@ -146,3 +146,19 @@ func TestConsumerProtocolThatIsNotThere(t *testing.T) {
 	s := newShell(t, c)
 	s.fails(exitFailure, []string{"consume", "orders", "--group", "g", "--protocol", "consumer"}, "does not offer the consumer protocol", "--protocol classic")
 }
+
+// TestConsumeThatGetsNoPartitionEnds, with --exit, when others keep what there is.
+func TestConsumeThatGetsNoPartitionEnds(t *testing.T) {
+	s := newShell(t, fakeCluster(t, kfake.SeedTopics(1, "orders")))
+	s.ok(lines("v", 5), "produce", "orders")
+	s.join("g", "orders")
+	s.described("g", func(g group.Group) bool {
+		return len(g.Members) == 1 && g.Members[0].Partitions() == 1 && g.Lag == 0 && g.Offsets[0].Committed == 5
+	})
+	if out := s.ok("", "consume", "orders", "--group", "g", "--exit"); out != "" {
+		t.Errorf("got %q", out)
+	}
+	if g := s.described("g", func(g group.Group) bool { return len(g.Members) == 1 }); g.Members[0].ClientID != "other" {
+		t.Errorf("got %+v", g)
+	}
+}

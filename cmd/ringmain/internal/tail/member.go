@@ -30,9 +30,11 @@ const (
 	commitInterval = 5 * time.Second
 	// farewell bounds the last commit and the leaving of the group.
 	farewell = 5 * time.Second
-	// settling is how long a read that ends waits for a partition in a group: others
-	// may have to give one up first, and may have all of them.
+	// settling is how long a read that ends waits for a partition in a group that has
+	// settled: others may have to give one up first, and may have all of them.
 	settling = 10 * time.Second
+	// rebalancing is how long others may take to join again (kgo's rebalance timeout).
+	rebalancing = time.Minute
 )
 
 // GroupOptions say how to read as a member of a group.
@@ -56,7 +58,7 @@ type Member struct {
 	whole     plan            // all partitions, as if no group had committed anything
 	epochs    map[int32]int32 // leader epoch of the last record handed out
 	committed map[int32]int64 // what the group has as far as known
-	joined    time.Time       // when an assignment came last
+	waitUntil time.Time       // without a partition, when this read ends; zero before the first session
 	lastTime  time.Time       // of a commit
 	lost      error           // a commit that failed, of the last attempt
 }
@@ -154,13 +156,15 @@ func (m *Member) loop() error {
 func (m *Member) finished() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.enough() {
+	switch {
+	case m.enough():
+		return true
+	case !m.whole.bounded() || m.open > 0:
+		return false
+	case len(m.plan.spans) > 0:
 		return true
 	}
-	if !m.whole.bounded() || m.joined.IsZero() || m.open > 0 {
-		return false
-	}
-	return len(m.plan.spans) > 0 || time.Since(m.joined) > settling
+	return !m.waitUntil.IsZero() && time.Now().After(m.waitUntil)
 }
 
 // work hands out what was fetched.
@@ -266,7 +270,7 @@ func (m *Member) leave() error {
 func (m *Member) sessionBegan() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.joined = time.Now()
+	m.waitUntil = time.Now().Add(settling)
 }
 
 // assigned gets the committed offsets of partitions that this member is given, and
@@ -325,5 +329,8 @@ func (m *Member) revoked(gone map[string][]int32, ours bool) {
 			m.open--
 		}
 		delete(m.plan.spans, p)
+	}
+	if len(m.plan.spans) == 0 {
+		m.waitUntil = time.Now().Add(rebalancing + settling)
 	}
 }
