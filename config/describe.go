@@ -139,7 +139,7 @@ func (l Layers) static() map[string]string {
 
 func (l Layers) brokerEntry(name string) Entry {
 	e := Entry{Name: name, ReadOnly: true, Sensitive: sensitiveBroker(name), Null: true, Source: SourceDefault}
-	if d, known := brokerTable.byName[name]; known {
+	if d, known := brokerDef(name); known {
 		e.ReadOnly = d.Update == ReadOnly
 		e.Doc = d.Doc
 		e.Type = d.Type

@@ -65,6 +65,7 @@ func documentTables() map[string]string {
 		return out
 	}
 	add("own", ownDefs, true)
+	add("alert", alertDefs, true)
 	add("topic", sorted(topicDefs, ownTopicDefs), false)
 	add("log", sorted(logDefs), true)
 	add("network", sorted(networkDefs), true)

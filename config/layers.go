@@ -93,7 +93,7 @@ func sensitiveBroker(name string) bool {
 	if base, _, ok := listenerKey(name); ok {
 		name = base
 	}
-	d, known := brokerTable.byName[name]
+	d, known := brokerDef(name)
 	return !known || d.Sensitive()
 }
 
@@ -101,7 +101,7 @@ func normalBroker(name, value string) string {
 	if base, _, ok := listenerKey(name); ok {
 		name = base
 	}
-	if d, known := brokerTable.byName[name]; known {
+	if d, known := brokerDef(name); known {
 		return d.normal(value)
 	}
 	return value

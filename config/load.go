@@ -50,6 +50,9 @@ func load(values map[string]string, hostname func() (string, error)) (*Server, [
 			warnings = append(warnings, warning)
 		}
 	}
+	if err := s.alerts(); err != nil {
+		return nil, nil, err
+	}
 	if err := s.quorum(); err != nil {
 		return nil, nil, err
 	}
@@ -72,6 +75,9 @@ func load(values map[string]string, hostname func() (string, error)) (*Server, [
 func (s *Server) take(name, text string) (warning string, err error) {
 	if base, listener, ok := listenerKey(name); ok {
 		return s.takeListenerKey(name, base, listener, text)
+	}
+	if _, _, ok := alertKey(name); ok {
+		return "", s.takeAlert(name, text)
 	}
 	d, known := brokerTable.byName[name]
 	if !known {
@@ -287,6 +293,7 @@ func (s *Server) fill() error {
 	s.Appenders = int(s.Int("ringmain.appenders"))
 	s.PoolSize = int(s.Int("ringmain.pool.size"))
 	s.OpenFiles = int(s.Int("ringmain.open.files"))
+	s.LagCheckMs = s.Long("ringmain.lag.check.interval.ms")
 	s.MetricsMaxSeries = int(s.Int("ringmain.metrics.max.series"))
 	s.SyncBytes = s.Long("ringmain.sync.bytes")
 	s.JournalBytes = s.Long("ringmain.journal.bytes")

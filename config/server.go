@@ -60,6 +60,8 @@ type Server struct {
 	PoolSize           int      // 0: choose
 	OpenFiles          int      // 0: the process's limit
 	MetricsMaxSeries   int
+	LagCheckMs         int64
+	LagAlerts          []LagAlert // by name
 	SyncBytes          int64
 	JournalBytes       int64
 	SyncMs             int64

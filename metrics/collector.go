@@ -104,6 +104,14 @@ var (
 	coordinatorAppendFailures = define(counter, "ringmain_coordinator_append_failures_total", "Failed appends of the group coordinator; the partition is read again after each.")
 	groups                    = define(gauge, "ringmain_groups", "Groups whose coordinator this broker is.", "type", "state")
 
+	lagRecords = define(gauge, "ringmain_group_lag_records", "Records from a group's committed offset to the high watermark.", "group", "topic", "partition")
+	lagSeconds = define(gauge, "ringmain_group_lag_seconds", "Time since the first record arrived that a group has not read; 0 without one.", "group", "topic", "partition")
+	lagHidden  = define(gauge, "ringmain_group_lags_not_shown", "Partitions of groups without series of their own, beyond ringmain.metrics.max.series.")
+
+	alertsFiring = define(gauge, "ringmain_lag_alerts_firing", "Groups, or topics of groups, that an alert fires for.", "alert")
+	alertsFired  = define(counter, "ringmain_lag_alerts_total", "How often an alert began to fire.", "alert")
+	alertPosts   = define(counter, "ringmain_lag_alert_posts_total", "Changes of an alert by what became of their post to its webhook.", "alert", "result")
+
 	topics      = define(gauge, "ringmain_topics", "Topics.")
 	partitions  = define(gauge, "ringmain_partitions", "Partitions on this broker.")
 	offlineLogs = define(gauge, "ringmain_partitions_offline", "Partitions on this broker whose log failed.")
@@ -122,6 +130,9 @@ var (
 
 // seriesPerPartition is how many series one partition takes.
 const seriesPerPartition = 6
+
+// seriesPerLag is how many series one partition of a group takes.
+const seriesPerLag = 2
 
 type collector struct {
 	set   *Set
@@ -257,6 +268,12 @@ func (s *Sources) collect(out sink) {
 	if s.Partitions != nil {
 		s.collectPartitions(out)
 	}
+	if s.Lags != nil {
+		s.collectLags(out)
+	}
+	if s.Alerts != nil {
+		collectAlerts(out, s.Alerts())
+	}
 }
 
 func collectNetwork(out sink, n Network) {
@@ -291,6 +308,31 @@ func (s *Sources) collectPartitions(out sink) {
 		out.put(partitionUnsynced, float64(p.UnsyncedBytes), p.Topic, index)
 	}
 	out.put(partitionsHidden, float64(hidden))
+}
+
+func (s *Sources) collectLags(out sink) {
+	shown, hidden := 0, 0
+	for l := range s.Lags {
+		if (shown+1)*seriesPerLag > s.MaxSeries {
+			hidden++
+			continue
+		}
+		shown++
+		index := strconv.Itoa(int(l.Partition))
+		out.put(lagRecords, float64(l.Records), l.Group, l.Topic, index)
+		out.put(lagSeconds, l.Seconds, l.Group, l.Topic, index)
+	}
+	out.put(lagHidden, float64(hidden))
+}
+
+func collectAlerts(out sink, alerts []Alert) {
+	for _, a := range alerts {
+		out.put(alertsFiring, float64(a.Firing), a.Name)
+		out.put(alertsFired, float64(a.Fired), a.Name)
+		out.put(alertPosts, float64(a.Delivered), a.Name, "delivered")
+		out.put(alertPosts, float64(a.Failed), a.Name, "failed")
+		out.put(alertPosts, float64(a.Dropped), a.Name, "dropped")
+	}
 }
 
 // sink sends readings to a scrape.

@@ -25,6 +25,16 @@ func partitionsOf(n int) iter.Seq[Partition] {
 	}
 }
 
+func lagsOf(n int) iter.Seq[Lag] {
+	return func(yield func(Lag) bool) {
+		for i := range n {
+			if !yield(Lag{Group: "g", Topic: "t", Partition: int32(i), Records: int64(i)}) {
+				return
+			}
+		}
+	}
+}
+
 // full is a set in which every metric has a value.
 func full(partitions, maxSeries int) *Set {
 	s := New(2)
@@ -43,6 +53,8 @@ func full(partitions, maxSeries int) *Set {
 		Storage:    func() Storage { return Storage{Topics: 1, Partitions: int64(partitions), LogBytes: 99} },
 		Groups:     func() map[GroupState]int64 { return map[GroupState]int64{{Type: "classic", State: "Stable"}: 2} },
 		Partitions: partitionsOf(partitions),
+		Lags:       lagsOf(partitions),
+		Alerts:     func() []Alert { return []Alert{{Name: "slow", Firing: 1, Fired: 3, Delivered: 2}} },
 		MaxSeries:  maxSeries,
 	})
 	return s
@@ -147,6 +159,21 @@ func TestPartitionSeriesAreBounded(t *testing.T) {
 			t.Errorf("%d partitions, limit %d: %d series", c.partitions, c.maxSeries, series)
 		}
 		if n := m["ringmain_partitions_not_shown"].GetMetric()[0].GetGauge().GetValue(); int(n) != c.hidden {
+			t.Errorf("%d partitions, limit %d: %v not shown, want %d", c.partitions, c.maxSeries, n, c.hidden)
+		}
+	}
+}
+
+func TestLagSeriesAreBounded(t *testing.T) {
+	for _, c := range []struct{ partitions, maxSeries, shown, hidden int }{
+		{10, 1000, 10, 0}, {10, 20, 10, 0}, {10, 19, 9, 1}, {10, 0, 0, 10}, {100000, 60, 30, 99970},
+	} {
+		m := gather(t, full(c.partitions, c.maxSeries))
+		records := len(m["ringmain_group_lag_records"].GetMetric())
+		if seconds := len(m["ringmain_group_lag_seconds"].GetMetric()); records != c.shown || seconds != c.shown {
+			t.Errorf("%d partitions, limit %d: %d and %d series", c.partitions, c.maxSeries, records, seconds)
+		}
+		if n := m["ringmain_group_lags_not_shown"].GetMetric()[0].GetGauge().GetValue(); int(n) != c.hidden {
 			t.Errorf("%d partitions, limit %d: %v not shown, want %d", c.partitions, c.maxSeries, n, c.hidden)
 		}
 	}

@@ -13,8 +13,8 @@
 //
 // Invariants: docs/metrics.md lists every series with its type and labels, and
 // a test compares the list with a scrape. Series per partition are bounded in
-// number. Label values are API names, error names, listener and topic names,
-// and fixed words; nothing a client chooses freely.
+// number, and so are series per group. Other label values are API names, error
+// names, listener and alert names, and fixed words; nothing a client chooses freely.
 //
 // Crash behaviour: counters begin at zero with each start, as Prometheus
 // expects.

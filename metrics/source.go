@@ -14,7 +14,13 @@ type Sources struct {
 	Partitions iter.Seq[Partition]
 	// Groups counts the groups whose coordinator this broker is.
 	Groups func() map[GroupState]int64
-	// MaxSeries bounds the series of partitions in one scrape.
+	// Lags are how far groups are behind, by group, topic and partition; the first
+	// ones are shown when there are more than MaxSeries allows.
+	Lags iter.Seq[Lag]
+	// Alerts are the rules that the lag is held to.
+	Alerts func() []Alert
+	// MaxSeries bounds the series of partitions in one scrape, and likewise those of
+	// lags.
 	MaxSeries int
 	// Ready tells whether the broker serves.
 	Ready func() bool
@@ -54,6 +60,23 @@ type Partition struct {
 
 // GroupState is what groups are counted by, in the words of ListGroups.
 type GroupState struct{ Type, State string }
+
+// Lag is how far one group is behind in one partition.
+type Lag struct {
+	Group, Topic string
+	Partition    int32
+	Records      int64
+	Seconds      float64 // since the first unread record arrived
+}
+
+// Alert is one rule on lag, since the start.
+type Alert struct {
+	Name   string
+	Firing int64  // groups, or topics of groups, that break it now
+	Fired  uint64 // how often one began to
+	// Posts to its webhook: taken, given up, not tried because too many waited.
+	Delivered, Failed, Dropped uint64
+}
 
 // Observe says where to ask. It may be called again and replaces what was
 // there.

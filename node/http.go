@@ -9,10 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ringmain/httpapi"
 	"ringmain/metrics"
 )
 
-// httpServer serves metrics and health on a port of its own.
+// httpServer serves metrics, health and REST on a port of its own.
 type httpServer struct {
 	addr   string
 	server *http.Server
@@ -46,6 +47,7 @@ func (n *Node) startHTTP() error {
 		}
 		w.Write([]byte("ready\n"))
 	})
+	httpapi.Groups{Lister: n.broker.GroupLag(), Reporter: n.lag}.Route(mux)
 	h.server = &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
 	n.http = h
 	go func() {
@@ -66,6 +68,8 @@ func (n *Node) observe(ready *atomic.Bool) {
 		Storage:    n.broker.Storage,
 		Partitions: n.broker.PartitionStates,
 		Groups:     n.broker.GroupStates,
+		Lags:       n.lags,
+		Alerts:     n.alerts,
 		MaxSeries:  n.cfg.MetricsMaxSeries,
 		Ready:      ready.Load,
 	})

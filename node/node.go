@@ -11,6 +11,7 @@ import (
 	"ringmain/broker"
 	"ringmain/config"
 	"ringmain/controller"
+	"ringmain/coordinator/lag"
 	"ringmain/internal/vfs"
 	"ringmain/metadata"
 	"ringmain/metrics"
@@ -41,6 +42,7 @@ type Node struct {
 	controller  *controller.Controller
 	shards      []*partition.Shard
 	broker      *broker.Broker
+	lag         *lag.Watcher // nil when nobody asks for lag
 	server      *netio.Server
 	http        *httpServer
 }
@@ -93,6 +95,7 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.broker.Start(ctx); err != nil {
 		return err
 	}
+	n.watchLag()
 	if err := n.startHTTP(); err != nil {
 		return err
 	}
@@ -189,6 +192,9 @@ func (n *Node) Stop() error {
 	if n.http != nil {
 		n.http.ready.Store(false)
 	}
+	if n.lag != nil {
+		n.lag.Stop()
+	}
 	n.broker.Stop()
 	errs := []error{n.cut("Kafka", n.server.Stop(ctx))}
 	if n.http != nil {
@@ -236,6 +242,9 @@ func (n *Node) closeStorage(all bool) error {
 func (n *Node) abandon() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
+	if n.lag != nil {
+		n.lag.Stop()
+	}
 	if n.broker != nil {
 		n.broker.Stop()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"ringmain/cmd/ringmain/internal/connection"
 	"ringmain/cmd/ringmain/internal/line"
 	"ringmain/cmd/ringmain/internal/position"
 	"ringmain/cmd/ringmain/internal/show"
@@ -35,6 +36,9 @@ type consumeFlags struct {
 	jsonLines     bool
 	isolation     string
 	unbuffered    bool
+	group         string
+	protocol      string
+	commit        string
 }
 
 func newConsumeCmd() *cobra.Command {
@@ -44,8 +48,11 @@ func newConsumeCmd() *cobra.Command {
 		Use:   "consume TOPIC",
 		Short: "Read the records of a topic",
 		Long: "Read the records of a topic, from its beginning unless told otherwise, until\n" +
-			"interrupted or until the end that was asked for. No group is joined and no offset\n" +
-			"is committed.\n\n" +
+			"interrupted or until the end that was asked for. Without --group no group is joined\n" +
+			"and no offset is committed.\n\n" +
+			"Groups (--group): the group gives this member its share of the partitions. Each is\n" +
+			"read from the group's committed offset; where to start, as above, holds for partitions\n" +
+			"without one. An interrupt commits what was printed, and leaves the group at once.\n\n" +
 			"Offsets (--offset): beginning, end, a number, -N for the last N of each partition,\n" +
 			"s@TIME to start and e@TIME to end at a time. A time is milliseconds since 1970, a\n" +
 			"date such as 2026-01-31T09:00:00Z, or a duration before now such as 15m or 7d.\n\n" +
@@ -56,7 +63,8 @@ func newConsumeCmd() *cobra.Command {
 			"  ringmain consume orders --partition 0 --offset 1500 --count 10\n" +
 			"  ringmain consume orders --last 5 --exit --format '%p:%o %k=%s\\n'\n" +
 			"  ringmain consume orders --from-time 15m --key-separator :\n" +
-			"  ringmain consume orders --exit --output json",
+			"  ringmain consume orders --exit --output json\n" +
+			"  ringmain consume orders --group billing --commit batch",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, t, args[0]) },
 	}
@@ -78,6 +86,10 @@ func newConsumeCmd() *cobra.Command {
 	fl.BoolVarP(&f.jsonLines, "json-lines", "J", false, "print one JSON object per line, as records come")
 	fl.StringVar(&f.isolation, "isolation", "read_committed", "read_committed leaves out records of open and aborted transactions; read_uncommitted does not")
 	fl.BoolVarP(&f.unbuffered, "unbuffered", "u", false, "write each record at once")
+	fl.StringVarP(&f.group, "group", "G", "", "read as a member of this group")
+	fl.StringVar(&f.protocol, "protocol", "classic", "of the group: classic, or consumer (KIP-848, Kafka 4.0 or newer)")
+	fl.StringVar(&f.commit, "commit", "auto", "when to commit what was printed: auto (every 5 seconds and at the end), batch (each time it was written), never")
+	cmd.MarkFlagsMutuallyExclusive("group", "partition")
 	cmd.MarkFlagsMutuallyExclusive("offset", "from-beginning", "from-end", "from-time", "last")
 	cmd.MarkFlagsMutuallyExclusive("format", "key-separator", "json-lines")
 	cmd.MarkFlagsMutuallyExclusive("format", "delimiter")
@@ -124,6 +136,31 @@ func (f *consumeFlags) options(cmd *cobra.Command, topic string) (tail.Options, 
 		return o, usagef("--isolation %q is not known; use read_committed or read_uncommitted", f.isolation)
 	}
 	return o, nil
+}
+
+// member checks the flags that say how to read in a group.
+func (f *consumeFlags) member(cmd *cobra.Command) (tail.GroupOptions, error) {
+	g := tail.GroupOptions{Group: f.group, Commit: tail.Commit(f.commit)}
+	if f.group == "" {
+		for _, flag := range []string{"group", "protocol", "commit"} {
+			if cmd.Flags().Changed(flag) {
+				return g, usagef("--%s needs a group: --group NAME", flag)
+			}
+		}
+		return g, nil
+	}
+	switch f.protocol {
+	case "classic":
+	case "consumer":
+		g.Consumer = true
+	default:
+		return g, usagef("--protocol %q is not known; use classic or consumer", f.protocol)
+	}
+	switch g.Commit {
+	case tail.CommitAuto, tail.CommitBatch, tail.CommitNever:
+		return g, nil
+	}
+	return g, usagef("--commit %q is not known; use auto, batch or never", f.commit)
 }
 
 // printer makes of a record what goes to standard output.
@@ -174,11 +211,20 @@ func (f *consumeFlags) run(cmd *cobra.Command, t *target, topic string) error {
 	if err != nil {
 		return err
 	}
+	g, err := f.member(cmd)
+	if err != nil {
+		return err
+	}
 	p, err := f.printer(t)
 	if err != nil {
 		return err
 	}
-	ctx, c, done, err := t.open(cmd, tail.ClientOptions(o)...)
+	read, options := func(ctx context.Context, c *connection.Conn, h tail.Hooks) error { return tail.Run(ctx, c, o, h) }, tail.ClientOptions(o)
+	if g.Group != "" {
+		m := tail.NewMember(o, g)
+		read, options = m.Run, m.ClientOptions()
+	}
+	ctx, c, done, err := t.open(cmd, options...)
 	if err != nil {
 		return err
 	}
@@ -188,7 +234,7 @@ func (f *consumeFlags) run(cmd *cobra.Command, t *target, topic string) error {
 	if !show.Terminal(cmd.OutOrStdout()) {
 		defer func() { progress.Stop() }()
 	}
-	err = tail.Run(ctx, c, o, tail.Hooks{
+	err = read(ctx, c, tail.Hooks{
 		Record: func(r *kgo.Record) error { progress.Add(1); return out.record(r) },
 		Idle:   out.w.Flush,
 		Warn:   func(sentence string) { progress.Stop(); warn(cmd, "%s", sentence) },
@@ -202,7 +248,7 @@ func (f *consumeFlags) run(cmd *cobra.Command, t *target, topic string) error {
 			}
 		},
 	})
-	if errors.Is(err, context.Canceled) {
+	if err == context.Canceled || errors.Is(err, context.Canceled) && g.Group == "" {
 		err = nil // an interrupt is how reading without an end ends
 	}
 	// What was read is printed, and a document is completed, whatever happened.

@@ -1,6 +1,6 @@
 // Command ringmain is the one binary of the project: the broker (serve) and a
-// client for any broker that speaks Kafka's protocol (topic, config, cluster,
-// produce, consume), a load generator for any such broker (bench), and offline
+// client for any broker that speaks Kafka's protocol (topic, group, config,
+// cluster, produce, consume), a load generator for any such broker (bench), and offline
 // tools (log, version).
 //
 // Every command sits in a file of its own and is thin: it names its flags,
@@ -8,7 +8,8 @@
 // came back. The packages below internal/ carry what more than one command
 // needs: connection (reaching a broker, and saying why it could not be
 // reached), show (tables, JSON, progress), position (offsets and times), line
-// (format strings), feed (lines to records) and tail (records to lines).
+// (format strings), feed (lines to records), tail (records to lines) and group
+// (where consumer groups stand).
 //
 // The client commands know nothing of the broker's own packages: they are held
 // to what the protocol offers, so that they work against any broker and prove

@@ -35,7 +35,7 @@ func newShell(t *testing.T, c *kfake.Cluster) shell {
 }
 
 // client are the commands that take --bootstrap.
-var client = map[string]bool{"topic": true, "config": true, "cluster": true, "produce": true, "consume": true}
+var client = map[string]bool{"topic": true, "group": true, "config": true, "cluster": true, "produce": true, "consume": true}
 
 // run returns the exit code and both outputs.
 func (s shell) run(input string, args ...string) (code int, out, errOut string) {

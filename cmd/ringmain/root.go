@@ -26,6 +26,7 @@ func newRootCmd() *cobra.Command {
 	root.AddCommand(
 		newServeCmd(),
 		newTopicCmd(),
+		newGroupCmd(),
 		newProduceCmd(),
 		newConsumeCmd(),
 		newConfigCmd(),

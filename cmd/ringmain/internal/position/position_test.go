@@ -17,6 +17,9 @@ func TestParseTime(t *testing.T) {
 		"-15m":                          noon.Add(-15 * time.Minute).UnixMilli(),
 		"2h30m":                         noon.Add(-150 * time.Minute).UnixMilli(),
 		"7d":                            noon.Add(-7 * 24 * time.Hour).UnixMilli(),
+		"PT15M":                         noon.Add(-15 * time.Minute).UnixMilli(),
+		"P7D":                           noon.Add(-7 * 24 * time.Hour).UnixMilli(),
+		"P1DT12H0M1.5S":                 noon.Add(-36*time.Hour - 1500*time.Millisecond).UnixMilli(),
 		"1d12h":                         noon.Add(-36 * time.Hour).UnixMilli(),
 		"2026-01-31":                    time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC).UnixMilli(),
 		"2026-01-31 09:30":              time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC).UnixMilli(),
@@ -31,7 +34,7 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("ParseTime(%q) = %d, %v; want %d", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "-1", "yesterday", "7days", "d", "1.5d", "--5m", "99999999d", "2026-13-01"} {
+	for _, in := range []string{"", "-1", "yesterday", "7days", "d", "1.5d", "--5m", "99999999d", "2026-13-01", "P", "PT", "P5", "P5M", "P1DT"} {
 		if got, err := ParseTime(in, noon); err == nil {
 			t.Errorf("ParseTime(%q) = %d; want an error", in, got)
 		}

@@ -22,7 +22,7 @@ var layouts = []string{
 // Unix epoch (the unit of record timestamps). Accepted: milliseconds as a
 // number, a date or date and time (RFC 3339 or without a zone: local time),
 // "now", and a duration, which means that long before now: "15m", "2h30m",
-// "7d".
+// "7d", or in ISO 8601 as Kafka's tools take it, "P1DT2H30M".
 func ParseTime(s string, now time.Time) (int64, error) {
 	text := strings.TrimSpace(s)
 	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -48,6 +48,14 @@ func ParseTime(s string, now time.Time) (int64, error) {
 // parseAge is time.ParseDuration plus days, which retention is usually
 // thought in.
 func parseAge(s string) (time.Duration, bool) {
+	if rest, ok := strings.CutPrefix(s, "P"); ok {
+		// The days stand before the T, what is left is Go's with other letters.
+		days, clock, timed := strings.Cut(rest, "T")
+		if days != "" && !strings.HasSuffix(days, "D") || timed && clock == "" {
+			return 0, false
+		}
+		s = strings.ToLower(days + clock)
+	}
 	var days time.Duration
 	if number, rest, found := strings.Cut(s, "d"); found {
 		n, err := strconv.ParseUint(number, 10, 16)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"ringmain/cmd/ringmain/internal/connection"
@@ -159,17 +160,33 @@ func (r *run) finish(partition int32) {
 func (r *run) failures(fetches kgo.Fetches) error {
 	for _, f := range fetches.Errors() {
 		var loss *kgo.ErrDataLoss
+		var session *kgo.ErrGroupSession
 		switch {
 		case errors.Is(f.Err, context.DeadlineExceeded) && f.Topic == "":
 		case errors.As(f.Err, &loss):
 			r.h.Warn(fmt.Sprintf("partition %d of topic %q lost records: it ended at %d where it had been read up to %d", f.Partition, f.Topic, loss.ResetTo, loss.ConsumedTo))
 		case kgo.IsRetryableBrokerErr(f.Err):
 			// idle speaks up when this lasts.
+		case errors.As(f.Err, &session):
+			if !rejoins(session.Err) {
+				return r.c.Explain(session.Err)
+			}
+			r.h.Warn(fmt.Sprintf("the group has to be joined again: %v", session.Err))
 		default:
 			return connection.RefusedErr(fmt.Sprintf("read partition %d of topic %q", f.Partition, r.o.Topic), r.c.Explain(f.Err), "")
 		}
 	}
 	return nil
+}
+
+// rejoins reports that a member that met err joins again on its own.
+func rejoins(err error) bool {
+	for _, again := range []error{kerr.UnknownMemberID, kerr.IllegalGeneration, kerr.RebalanceInProgress, kerr.FencedMemberEpoch, kerr.StaleMemberEpoch} {
+		if errors.Is(err, again) {
+			return true
+		}
+	}
+	return kerr.IsRetriable(err) || kgo.IsRetryableBrokerErr(err)
 }
 
 // idle runs when nothing arrived for a while.
@@ -178,7 +195,7 @@ func (r *run) idle() error {
 		return err
 	}
 	if sentence, since, ok := r.c.Unreachable(); ok && time.Since(since) > quiet {
-		if r.bounded() && time.Since(since) > patience {
+		if r.plan.bounded() && time.Since(since) > patience {
 			return errors.New(sentence)
 		}
 		if !r.warned {
@@ -190,8 +207,9 @@ func (r *run) idle() error {
 	return r.crossGaps()
 }
 
-func (r *run) bounded() bool {
-	for _, s := range r.plan.spans {
+// bounded reports that every partition has an end.
+func (p plan) bounded() bool {
+	for _, s := range p.spans {
 		if s.stop < 0 {
 			return false
 		}

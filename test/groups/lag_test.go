@@ -1,0 +1,307 @@
+package groups
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"ringmain/test/harness"
+)
+
+// patience is how long anything here may take on a busy machine.
+const patience = 30 * time.Second
+
+// until waits for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("this did not come about: %s", what)
+		}
+	}
+}
+
+// watched is a broker with its HTTP port, a client, and a topic of one partition.
+type watched struct {
+	t      *testing.T
+	broker *harness.Broker
+	cl     *kgo.Client
+	adm    *kadm.Client
+}
+
+func newWatched(t *testing.T, configs map[string]*string, overrides ...string) *watched {
+	t.Helper()
+	b := harness.StartOwn(t, harness.Options{HTTP: "127.0.0.1:0", Overrides: append(overrides, "ringmain.lag.check.interval.ms=100")})
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.DefaultProduceTopic("orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	w := &watched{t, b, cl, kadm.NewClient(cl)}
+	if _, err := w.adm.CreateTopic(context.Background(), 1, 1, configs, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// produce writes n records with a timestamp.
+func (w *watched) produce(n int, at time.Time) {
+	w.t.Helper()
+	for range n {
+		if err := w.cl.ProduceSync(context.Background(), &kgo.Record{Value: []byte("v"), Timestamp: at}).FirstErr(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// commit is what a consumer that has read so far does.
+func (w *watched) commit(group string, offset int64) {
+	w.t.Helper()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset("orders", 0, offset, -1)
+	until(w.t, "a commit", func() bool {
+		r, err := w.adm.CommitOffsets(context.Background(), group, offsets)
+		return err == nil && r.Ok()
+	})
+}
+
+func (w *watched) get(path string) (status int, kind, body string) {
+	w.t.Helper()
+	resp, err := http.Get("http://" + w.broker.Ready("http") + path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header.Get("Content-Type"), string(b)
+}
+
+// series is the value of one series in a scrape.
+func (w *watched) series(name, labels string) (float64, bool) {
+	w.t.Helper()
+	_, _, body := w.get("/metrics")
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name+labels) + ` (\S+)$`).FindStringSubmatch(body)
+	if m == nil {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	return v, err == nil
+}
+
+const billing = `{group="billing",partition="0",topic="orders"}`
+
+// seconds is what the metrics and REST both say of group billing.
+func (w *watched) seconds() float64 {
+	w.t.Helper()
+	v, ok := w.series("ringmain_group_lag_seconds", billing)
+	if !ok {
+		w.t.Fatal("there is no lag in seconds")
+	}
+	return v
+}
+
+// TestAConsumerThatFallsBehind: metrics, REST and the command line agree on it.
+func TestAConsumerThatFallsBehind(t *testing.T) {
+	w := newWatched(t, nil)
+	w.produce(30, time.Now())
+	w.commit("billing", 12)
+	if v, ok := w.series("ringmain_group_lag_records", billing); !ok || v != 18 {
+		t.Errorf("the metrics say %v, %v", v, ok)
+	}
+	status, kind, body := w.get("/v1/groups/billing/lag")
+	var lag struct {
+		Group   string  `json:"group"`
+		Records int64   `json:"lag_records"`
+		Seconds float64 `json:"lag_seconds"`
+		Topics  []struct {
+			Topic      string `json:"topic"`
+			Partitions []struct {
+				Committed int64 `json:"committed_offset"`
+				End       int64 `json:"high_watermark"`
+			} `json:"partitions"`
+		} `json:"topics"`
+	}
+	if err := json.Unmarshal([]byte(body), &lag); err != nil || status != 200 || kind != "application/json" {
+		t.Fatalf("status %d, %s, %v: %s", status, kind, err, body)
+	}
+	if lag.Records != 18 || lag.Seconds <= 0 || lag.Topics[0].Partitions[0].Committed != 12 || lag.Topics[0].Partitions[0].End != 30 {
+		t.Errorf("got %s", body)
+	}
+	if _, _, body := w.get("/v1/groups"); !strings.Contains(body, `"group":"billing"`) || !strings.Contains(body, `"lag_records":18`) {
+		t.Errorf("got %s", body)
+	}
+	bin, err := harness.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(bin, "group", "describe", "billing", "--output", "json", "--bootstrap", w.broker.Addr()).Output()
+	if err != nil || !bytes.Contains(out, []byte(`"lag": 18`)) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if status, kind, body := w.get("/v1/groups/nobody/lag"); status != 404 || kind != "application/problem+json" || !strings.Contains(body, "GROUP_ID_NOT_FOUND") {
+		t.Errorf("status %d, %s: %s", status, kind, body)
+	}
+	w.commit("billing", 30)
+	if v, _ := w.series("ringmain_group_lag_records", billing); v != 0 || w.seconds() != 0 {
+		t.Errorf("it has caught up, and %v records and %v seconds are left", v, w.seconds())
+	}
+	if _, err := w.adm.DeleteGroups(context.Background(), "billing"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := w.series("ringmain_group_lag_records", billing); ok {
+		t.Error("a deleted group has a series")
+	}
+}
+
+// TestLagInSecondsDoesNotBelieveProducers: records that say they are a day old, and
+// tomorrow's, came when they came.
+func TestLagInSecondsDoesNotBelieveProducers(t *testing.T) {
+	w := newWatched(t, nil, "ringmain.lag.alert.seen.group=.*", "ringmain.lag.alert.seen.records=0")
+	w.produce(1, time.Now())
+	w.commit("billing", 0)
+	// The check that finds the group behind has noted where the log ends before.
+	until(t, "a check", func() bool {
+		fired, _ := w.series("ringmain_lag_alerts_total", `{alert="seen"}`)
+		return fired == 1
+	})
+	begun := time.Now()
+	w.produce(1, begun.Add(-24*time.Hour))
+	w.produce(1, begun.Add(30*time.Minute))
+	for offset := int64(1); offset < 3; offset++ {
+		w.commit("billing", offset)
+		if s, most := w.seconds(), time.Since(begun).Seconds()+1; s < 0 || s > most {
+			t.Errorf("at offset %d: %v seconds, and at most %v have passed", offset, s, most)
+		}
+	}
+}
+
+// TestLagInSecondsByTheBrokersTime: with LogAppendTime the age of what was there before
+// a restart is exact.
+func TestLagInSecondsByTheBrokersTime(t *testing.T) {
+	w := newWatched(t, map[string]*string{"message.timestamp.type": kmsg.StringPtr("LogAppendTime")})
+	before := time.Now()
+	w.produce(2, time.Unix(1, 0))
+	w.commit("billing", 0)
+	if err := w.broker.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.broker.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the coordinator has loaded", func() bool {
+		_, ok := w.series("ringmain_group_lag_seconds", billing)
+		return ok
+	})
+	if s, most := w.seconds(), time.Since(before).Seconds()+0.1; s > most || s < most-10 {
+		t.Errorf("%v seconds; %v have passed", s, most)
+	}
+}
+
+// TestAlert: it tells a webhook once when a group falls behind, and once when it has
+// caught up; its address is not shown to anybody.
+func TestAlert(t *testing.T) {
+	type event struct {
+		Alert, State, Group string
+		Records             int64 `json:"lag_records"`
+		Node                int32
+	}
+	told := make(chan event, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var e event
+		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
+			t.Error(err)
+		}
+		told <- e
+	}))
+	defer hook.Close()
+	const key = "ringmain.lag.alert.slow."
+	w := newWatched(t, nil, key+"group=bill.*", key+"records=10", key+"webhook="+hook.URL+"/T0KEN")
+	next := func(state string, records int64) {
+		t.Helper()
+		select {
+		case e := <-told:
+			if e.Alert != "slow" || e.State != state || e.Group != "billing" || e.Records != records || e.Node != 1 {
+				t.Errorf("got %+v", e)
+			}
+		case <-time.After(patience):
+			t.Fatalf("nobody told of %s", state)
+		}
+	}
+	w.produce(20, time.Now())
+	w.commit("other", 0)
+	w.commit("billing", 0)
+	next("firing", 20)
+	if v, _ := w.series("ringmain_lag_alerts_firing", `{alert="slow"}`); v != 1 {
+		t.Errorf("%v are firing", v)
+	}
+	w.commit("billing", 15)
+	next("cleared", 5)
+	until(t, "the metrics have both", func() bool {
+		firing, _ := w.series("ringmain_lag_alerts_firing", `{alert="slow"}`)
+		fired, _ := w.series("ringmain_lag_alerts_total", `{alert="slow"}`)
+		posts, _ := w.series("ringmain_lag_alert_posts_total", `{alert="slow",result="delivered"}`)
+		return firing == 0 && fired == 1 && posts == 2
+	})
+	if log := w.broker.Stderr(); !strings.Contains(log, "a group is behind") || !strings.Contains(log, "a group has caught up") || strings.Contains(log, "T0KEN") {
+		t.Errorf("the log says\n%s", log)
+	}
+	configs, err := w.adm.DescribeBrokerConfigs(context.Background(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, c := range configs[0].Configs {
+		if strings.HasPrefix(c.Key, key) {
+			shown++
+		}
+		if c.Key == key+"webhook" && (c.Value != nil || !c.Sensitive) || strings.Contains(fmt.Sprint(c.MaybeValue(), c.Synonyms), "T0KEN") {
+			t.Errorf("got %+v", c)
+		}
+	}
+	if shown != 3 {
+		t.Errorf("%d keys of the alert are shown", shown)
+	}
+	evil := "http://127.0.0.1:1/"
+	altered, err := w.adm.AlterBrokerConfigs(context.Background(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: key + "webhook", Value: &evil}}, 1)
+	if err == nil && altered[0].Err == nil {
+		t.Error("the address of a webhook was set over the wire")
+	}
+}
+
+// TestABadAlertStopsTheStart with exit code 2 and a sentence that names it.
+func TestABadAlertStopsTheStart(t *testing.T) {
+	bin, err := harness.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for set, text := range map[string]string{
+		"ringmain.lag.alert.slow.group=(":        "regular expression",
+		"ringmain.lag.alert.slow.group=a":        "never fires",
+		"ringmain.lag.alert.slow.records=many":   "many",
+		"ringmain.lag.alert.slow.webhoook=T0KEN": "webhoook",
+		"ringmain.lag.check.interval.ms=1":       "100 to 3600000",
+	} {
+		out, err := exec.Command(bin, "serve", "--data-dir", t.TempDir()+"/d", "--listen", "127.0.0.1:0", "--http", "off", "--override", set).CombinedOutput()
+		exit, ok := err.(*exec.ExitError)
+		if !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), text) || strings.Contains(string(out), "T0KEN") {
+			t.Errorf("%s: %v: %s", set, err, out)
+		}
+	}
+}
