@@ -71,9 +71,9 @@ for (const how of [{ groupProtocol: 'classic', sessionTimeout: 6000, heartbeatIn
     await producer.close()
     const [kept] = await admin.listConsumerGroupOffsets({ groups: [groupId] })
     assert.deepEqual(kept.topics[0].partitions.map(p => p.committedOffset), Array(group.partitions).fill(BigInt(group.records)))
-    assert.ok((await admin.listGroups()).has(groupId))
+    assert.ok((await admin.listGroups({ types: [how.groupProtocol] })).has(groupId))
     await admin.deleteGroups({ groups: [groupId] })
-    assert.ok(!(await admin.listGroups()).has(groupId))
+    assert.ok(!(await admin.listGroups({ types: [how.groupProtocol] })).has(groupId))
   })
 }
 await check('delete topics', async () => {
