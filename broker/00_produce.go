@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"ringmain/metrics"
 	"ringmain/netio"
 	"ringmain/partition"
 	"ringmain/record"
@@ -26,6 +27,9 @@ import (
 //
 // Not served: transactional batches (53 for the whole request).
 var produceAPI = api{key: keyProduce, min: 3, max: 13, advertisedMin: 0}
+
+// adminClientID is who may write to internal topics: Kafka's name for itself.
+const adminClientID = "__admin_client"
 
 // produceCall is one Produce request until its answer. Pooled; its slices keep
 // their room.
@@ -110,6 +114,10 @@ func (p *produceCall) prepare() {
 		replica := s.at(w.Index)
 		if replica == nil {
 			res.ErrorCode = missingCode(s, w.Index, p.h.Version >= 13)
+			continue
+		}
+		if replica.Class == metrics.Internal && isInternalTopic(replica.TP.Topic) && p.h.ClientID != adminClientID {
+			res.ErrorCode = kerr.InvalidTopicException.Code
 			continue
 		}
 		p.appends[i].Replica = replica

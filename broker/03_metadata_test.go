@@ -123,7 +123,7 @@ func TestMetadataAutoCreation(t *testing.T) {
 		}
 	}
 	before := meta.Image().NumTopics()
-	serve[*kmsg.MetadataResponse](t, a, 0, metadataOfTopics("a b", "", "__consumer_offsets", "__transaction_state", "__cluster_metadata"))
+	serve[*kmsg.MetadataResponse](t, a, 0, metadataOfTopics("a b", "", "__share_group_state", "__transaction_state", "__cluster_metadata"))
 	a.cfg.AutoCreateTopics = false
 	serve[*kmsg.MetadataResponse](t, a, 0, metadataOfTopics("never"))
 	a.cfg.AutoCreateTopics, a.cfg.MaxNewPartitions = true, 5

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"encoding/binary"
+	"maps"
 	"reflect"
 	"testing"
 
@@ -53,7 +54,11 @@ func TestApiVersionsListsTheTable(t *testing.T) {
 		if _, listed := supported["kraft.version"]; listed != (version >= 4) {
 			t.Errorf("v%d: a feature with minimum 0 is listed: %v", version, listed)
 		}
-		if len(resp.FinalizedFeatures) != 1 || resp.FinalizedFeatures[0].MinVersionLevel != 33 || resp.FinalizedFeatures[0].MaxVersionLevel != 33 {
+		finalized := map[string][2]int16{}
+		for _, f := range resp.FinalizedFeatures {
+			finalized[f.Name] = [2]int16{f.MinVersionLevel, f.MaxVersionLevel}
+		}
+		if !maps.Equal(finalized, map[string][2]int16{"metadata.version": {33, 33}, "group.version": {1, 1}}) {
 			t.Errorf("v%d: finalized features %+v", version, resp.FinalizedFeatures)
 		}
 		if resp.FinalizedFeaturesEpoch < 0 {
@@ -67,7 +72,7 @@ func TestApiVersionsFeatureEpochRises(t *testing.T) {
 	before := serve[*kmsg.ApiVersionsResponse](t, a, 4, hello("x", "1")).FinalizedFeaturesEpoch
 	meta.apply(t, metadata.FeatureRecord{Name: "kraft.version", Level: 1})
 	after := serve[*kmsg.ApiVersionsResponse](t, a, 4, hello("x", "1"))
-	if after.FinalizedFeaturesEpoch <= before || len(after.FinalizedFeatures) != 2 {
+	if after.FinalizedFeaturesEpoch <= before || len(after.FinalizedFeatures) != 3 {
 		t.Errorf("epoch %d after %d, features %+v", after.FinalizedFeaturesEpoch, before, after.FinalizedFeatures)
 	}
 }

@@ -90,7 +90,7 @@ func featureRefusal(name string, from, to int16, kind int8) *refusal {
 		return no("it is at level %d, so this is no downgrade", from)
 	case to < from && kind == featureUpgrade:
 		return no("it is at level %d, so this is a downgrade and must be asked for as one", from)
-	case to < from:
+	case to < from && name != metadata.FeatureGroupVersion: // which the metadata does not depend on
 		// A lower level could not hold what the metadata may hold by now.
 		return no("it is at level %d, and going back could lose metadata", from)
 	}

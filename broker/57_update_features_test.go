@@ -37,7 +37,8 @@ func TestUpdateFeatures(t *testing.T) {
 		{1, []update{featureUpdate("metadata.version", 32, 3)}, 95}, {0, []update{featureUpdate("metadata.version", 32, 2)}, 95},
 		{1, []update{featureUpdate("metadata.version", 33, 0)}, 95}, {1, []update{featureUpdate("metadata.version", 33, 9)}, 95},
 		{1, []update{featureUpdate("kraft.version", 2, 1)}, 95}, {1, []update{featureUpdate("kraft.version", 1, 2)}, 95},
-		{1, []update{featureUpdate("group.version", 1, 1)}, 95}, {1, []update{featureUpdate("transaction.version", 2, 1)}, 95},
+		{1, []update{featureUpdate("group.version", 1, 1)}, 0}, {1, []update{featureUpdate("group.version", 0, 2)}, 0},
+		{1, []update{featureUpdate("group.version", 0, 1)}, 95}, {1, []update{featureUpdate("group.version", 2, 1)}, 95}, {1, []update{featureUpdate("transaction.version", 2, 1)}, 95},
 	} {
 		for _, validateOnly := range []bool{false, true} {
 			a, meta, _ := newAdmin(t)

@@ -60,6 +60,8 @@ type Settings struct {
 
 	FetchSessions int // max.incremental.fetch.session.cache.slots
 	PoolSize      int // goroutines for what blocks or takes long
+
+	Groups GroupSettings
 }
 
 // Metadata is what handlers read and change the metadata with: the controller,
@@ -130,8 +132,13 @@ type api struct {
 	// advertisedMin is given to clients instead of min by Produce, and by
 	// Produce alone (librdkafka, see there).
 	advertisedMin int16
-	// serve answers; nil for what the broker serves itself (Produce, Fetch).
+	// serve answers; nil for what the broker serves itself (Produce, Fetch) and for
+	// what goes to the group coordinator.
 	serve adminHandler
+	// group serves a request to the group coordinator.
+	group groupHandler
+	// keepsBytes says that the coordinator keeps byte fields of the request.
+	keepsBytes bool
 	// quick handlers neither block nor take long and run on the connection's
 	// loop; the others go to the pool.
 	quick bool

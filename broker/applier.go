@@ -131,6 +131,7 @@ func (a *applier) apply(img *metadata.Image, d *metadata.Delta) {
 		a.change(img, img.Topic(name))
 	}
 	a.reconfigure(img, d.Configs)
+	a.b.groups.follow(img, d)
 	select {
 	case <-a.first:
 	default:

@@ -24,6 +24,7 @@ const (
 		1<<opDescribeConfigs | 1<<opAlterConfigs
 	allClusterOperations = 1<<opCreate | 1<<opAlter | 1<<opDescribe | 1<<opClusterAction | 1<<opDescribeConfigs |
 		1<<opAlterConfigs | 1<<opIdempotentWrite
+	allGroupOperations = 1<<opRead | 1<<opDelete | 1<<opDescribe | 1<<opDescribeConfigs | 1<<opAlterConfigs
 
 	// operationsOmitted says that the client did not ask.
 	operationsOmitted = math.MinInt32

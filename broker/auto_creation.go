@@ -14,12 +14,13 @@ import (
 func (a *admin) autoCreate(ctx context.Context, names []string) {
 	var specs []topicSpec
 	for _, name := range names {
-		// Internal topics are made by their coordinators, with settings of
-		// their own.
-		if isInternalTopic(name) || name == clusterMetadataTopic {
-			continue
+		switch {
+		case name == offsetsTopic:
+			specs = append(specs, a.offsetsTopicSpec(a.meta.Image()))
+		case isInternalTopic(name), name == clusterMetadataTopic: // their coordinators are not here
+		default:
+			specs = append(specs, topicSpec{name: name, partitions: useDefault, replicationFactor: useDefault})
 		}
-		specs = append(specs, topicSpec{name: name, partitions: useDefault, replicationFactor: useDefault})
 	}
 	if len(specs) == 0 {
 		return

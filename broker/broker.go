@@ -55,6 +55,7 @@ type Broker struct {
 	retention  *retention
 	cleaner    *cleaner
 	damage     *damageLog
+	groups     *groups
 
 	brokerConfigured func(config.Broker)
 
@@ -83,6 +84,7 @@ func New(d Deps) (*Broker, error) {
 		damage:           newDamageLog(d.Log, d.Metrics),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.groups = newGroups(b, d.Metrics, d.Log)
 	for i := range apis {
 		b.table[apis[i].key] = &apis[i]
 	}
@@ -148,6 +150,7 @@ func (b *Broker) Start(ctx context.Context) error {
 func (b *Broker) Stop() {
 	b.stopping.Store(true)
 	b.deadlines.close()
+	b.groups.runtime.Stop()
 	b.cancel()
 	b.pool.close()
 	b.retention.stop()

@@ -12,6 +12,7 @@ import (
 type client struct {
 	id      string              // client id of the last request, nearly always that of the next
 	waiters []*partition.Waiter // fetches that wait, oldest first
+	groups  groupCalls          // with the group coordinator
 }
 
 // clientOf gives the client of a connection.

@@ -77,6 +77,10 @@ func (b *Broker) Frame(c *netio.Conn, f *netio.Frame) {
 	case keyFetch:
 		b.fetch(r, f, body)
 	default:
+		if a.group != nil {
+			b.serveGroup(a, r, f, body)
+			return
+		}
 		b.serve(a, r, f, body)
 	}
 }

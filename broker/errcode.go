@@ -6,6 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"ringmain/coordinator"
 	"ringmain/partition"
 	"ringmain/record"
 	"ringmain/segment"
@@ -46,6 +47,22 @@ func partitionCode(err error) int16 {
 		return kerr.KafkaStorageError.Code
 	case errors.Is(err, errDuplicatePartition):
 		return kerr.InvalidRequest.Code
+	}
+	return kerr.UnknownServerError.Code
+}
+
+// coordinatorCode is the same for errors of a coordinator. Clients look for the
+// coordinator and try again.
+func coordinatorCode(err error) int16 {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, coordinator.ErrLoading):
+		return kerr.CoordinatorLoadInProgress.Code
+	case errors.Is(err, coordinator.ErrNotCoordinator):
+		return kerr.NotCoordinator.Code
+	case errors.Is(err, coordinator.ErrUnavailable):
+		return kerr.CoordinatorNotAvailable.Code
 	}
 	return kerr.UnknownServerError.Code
 }

@@ -68,26 +68,38 @@ type live struct {
 	*Broker
 	meta    *watchedMeta
 	dir     *segment.Dir
+	shard   *partition.Shard
 	server  *netio.Server
 	stopped bool
+	closed  bool
+	broken  bool // the disk fails, so a stop may
 }
 
 func newLive(t *testing.T, gate chan struct{}) *live {
+	t.Helper()
+	meta := &watchedMeta{stubMeta: stubMeta{img: metadata.Empty()}}
+	meta.apply(t, append(metadata.Bootstrap(stubCluster, 0), brokerRecord(1))...)
+	return startLive(t, t.TempDir(), meta, slowIO{segment.NewPwritevIO(), gate})
+}
+
+// startLive is newLive on a directory and with metadata that may be those of an earlier
+// one.
+func startLive(t *testing.T, dir string, meta *watchedMeta, sync segment.LogIO) *live {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	static, _, err := config.LoadServer(map[string]string{"node.id": "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &live{T: t, meta: &watchedMeta{stubMeta: stubMeta{img: metadata.Empty()}}}
-	l.meta.apply(t, append(metadata.Bootstrap(stubCluster, 0), brokerRecord(1))...)
-	if l.dir, err = segment.OpenDir(vfs.OS{}, t.TempDir(), segment.Ident{ClusterID: stubCluster, NodeID: 1}, log); err != nil {
+	l := &live{T: t, meta: meta}
+	if l.dir, err = segment.OpenDir(vfs.OS{}, dir, segment.Ident{ClusterID: stubCluster, NodeID: 1}, log); err != nil {
 		t.Fatal(err)
 	}
-	shard := partition.NewShard(partition.Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: quiet{}}, segment.NewPwritevIO(), slowIO{segment.NewPwritevIO(), gate}, log)
+	l.shard = partition.NewShard(partition.Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: quiet{}}, segment.NewPwritevIO(), sync, log)
 	l.Broker, err = New(Deps{
-		Settings: Settings{NodeID: 1, NumPartitions: 1, DefaultReplicationFactor: 1, FetchMaxBytes: 1 << 20, FetchSessions: 10, PoolSize: 2, RetentionCheck: time.Hour, DeleteTopics: true, MaxNewPartitions: 100},
-		Config:   static, Meta: l.meta, Dirs: []*segment.Dir{l.dir}, Shards: []*partition.Shard{shard},
+		Settings: Settings{NodeID: 1, NumPartitions: 1, DefaultReplicationFactor: 1, FetchMaxBytes: 1 << 20, FetchSessions: 10, PoolSize: 2, RetentionCheck: time.Hour, DeleteTopics: true, MaxNewPartitions: 100,
+			Groups: groupSettings()},
+		Config: static, Meta: l.meta, Dirs: []*segment.Dir{l.dir}, Shards: []*partition.Shard{l.shard},
 		Metrics: metrics.New(1), Log: log, BrokerConfigured: func(config.Broker) {},
 	})
 	if err != nil {
@@ -102,17 +114,24 @@ func newLive(t *testing.T, gate chan struct{}) *live {
 	if err := l.server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		l.stop()
-		if err := shard.Stop(); err != nil {
-			t.Error(err)
-		}
-		if n := l.dir.FileBudget().Open(); n != 0 && !t.Failed() {
-			t.Errorf("%d files are still open: a range was not given back", n)
-		}
-		l.dir.Close()
-	})
+	t.Cleanup(l.close)
 	return l
+}
+
+// close stops the broker and what it is built on.
+func (l *live) close() {
+	if l.closed {
+		return
+	}
+	l.closed = true
+	l.stop()
+	if err := l.shard.Stop(); err != nil && !l.broken {
+		l.Error(err)
+	}
+	if n := l.dir.FileBudget().Open(); n != 0 && !l.Failed() {
+		l.Errorf("%d files are still open: a range was not given back", n)
+	}
+	l.dir.Close()
 }
 
 type quiet struct{}

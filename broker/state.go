@@ -4,7 +4,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
+	"ringmain/coordinator"
+	"ringmain/coordinator/group"
 	"ringmain/metrics"
 	"ringmain/model"
 	"ringmain/partition"
@@ -34,6 +37,18 @@ func (b *Broker) Storage() metrics.Storage {
 		s.OpenFiles = int64(b.dirs[0].FileBudget().Open())
 	}
 	return s
+}
+
+// GroupStates counts the groups whose coordinator this broker is, for the metrics.
+func (b *Broker) GroupStates() map[metrics.GroupState]int64 {
+	counts := map[metrics.GroupState]int64{}
+	var mu sync.Mutex
+	b.groups.runtime.Each(func(_ int32, m *group.Machine, s *coordinator.Step) {
+		mu.Lock()
+		defer mu.Unlock()
+		m.Count(s, func(kind group.Kind, state string) { counts[metrics.GroupState{Type: string(kind), State: state}]++ })
+	})
+	return counts
 }
 
 // PartitionStates gives every partition of this broker in the order of topics

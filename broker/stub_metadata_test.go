@@ -126,7 +126,8 @@ func newAdmin(t *testing.T) (*admin, *stubMeta, *stubLogs) {
 	meta.apply(t, append(metadata.Bootstrap(stubCluster, 0), brokerRecord(1))...)
 	return &admin{
 		cfg: Settings{NodeID: 1, NumPartitions: 1, DefaultReplicationFactor: 1, AutoCreateTopics: true, DeleteTopics: true,
-			MaxRequestPartitions: 2000, MaxNewPartitions: 20000, MaxTransactionTimeoutMs: 900000},
+			MaxRequestPartitions: 2000, MaxNewPartitions: 20000, MaxTransactionTimeoutMs: 900000,
+			Groups: GroupSettings{TopicPartitions: 50, TopicReplication: 3, TopicSegmentBytes: 104857600}},
 		meta: meta, logs: logs, configs: configsOf{server}, loggers: loggers{new(slog.LevelVar)}, log: slog.New(slog.DiscardHandler),
 		now: func() time.Time { return time.UnixMilli(1700000000000) },
 	}, meta, logs

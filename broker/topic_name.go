@@ -32,7 +32,8 @@ func checkTopicName(name string) *refusal {
 }
 
 // isInternalTopic says whether Kafka's clients are told that a topic is
-// internal. Such a topic belongs to its coordinator, which creates it.
+// internal. Such a topic belongs to its coordinator, which creates it, and clients may
+// not write to it.
 func isInternalTopic(name string) bool {
 	switch name {
 	case "__consumer_offsets", "__transaction_state", "__share_group_state":

@@ -324,7 +324,7 @@ func (s *Server) fill() error {
 // doubts names values that are legal and will still surprise on one node.
 func (s *Server) doubts() []string {
 	var out []string
-	for _, name := range []string{"default.replication.factor", "offsets.topic.replication.factor",
+	for _, name := range []string{"default.replication.factor",
 		"transaction.state.log.replication.factor", "share.coordinator.state.topic.replication.factor"} {
 		if n := s.Int(name); n > 1 {
 			out = append(out, fmt.Sprintf("configuration %s=%d asks for more replicas than the one node there is; creating such topics will fail", name, n))

@@ -3,11 +3,11 @@ package config
 // Group configurations: what one consumer, share or streams group may set for itself.
 var groupDefs = []Def{
 	{Name: "consumer.session.timeout.ms", Type: Int, Default: "45000", Check: atLeast(1), ServerKey: "group.consumer.session.timeout.ms",
-		Status: Accepted, Doc: "Time in milliseconds without a heartbeat after which a member of a consumer group is removed."},
+		Status: Honoured, Doc: "Time in milliseconds without a heartbeat after which a member of a consumer group is removed."},
 	{Name: "consumer.heartbeat.interval.ms", Type: Int, Default: "5000", Check: atLeast(1), ServerKey: "group.consumer.heartbeat.interval.ms",
-		Status: Accepted, Doc: "Milliseconds between heartbeats that members of a consumer group are asked for."},
+		Status: Honoured, Doc: "Milliseconds between heartbeats that members of a consumer group are asked for."},
 	{Name: "consumer.assignment.interval.ms", Type: Int, Default: "1000", Check: atLeast(0), ServerKey: "group.consumer.assignment.interval.ms",
-		Status: Accepted, Doc: "Shortest time in milliseconds between two new assignments of a consumer group."},
+		Status: Honoured, Doc: "Shortest time in milliseconds between two new assignments of a consumer group."},
 	{Name: "consumer.assignor.offload.enable", Type: Boolean, Default: "true", ServerKey: "group.consumer.assignor.offload.enable", Internal: true,
 		Status: Accepted, Doc: "Whether assignments of a consumer group are computed away from the coordinator's loop."},
 	{Name: "share.session.timeout.ms", Type: Int, Default: "45000", Check: atLeast(1), ServerKey: "group.share.session.timeout.ms",

@@ -136,6 +136,12 @@ func checkBroker(l Layers) error {
 	} else if l.number("log.cleaner.dedupe.buffer.size")/n <= 1<<20 {
 		return bad("log.cleaner.dedupe.buffer.size", "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
 	}
+	if protocols, _ := l.value("group.coordinator.rebalance.protocols").([]string); !slices.Contains(protocols, "classic") {
+		return bad("group.coordinator.rebalance.protocols", "Disabling the 'classic' protocol is not supported.")
+	}
+	if assignors, _ := l.value("group.consumer.assignors").([]string); len(assignors) == 0 {
+		return bad("group.consumer.assignors", "Configuration 'group.consumer.assignors' must not be empty. Valid values include: any non-empty value")
+	}
 	if n := l.number("queued.max.request.bytes"); n != -1 && n < l.number("socket.request.max.bytes") {
 		return bad("queued.max.request.bytes", "queued.max.request.bytes must be -1 or at least socket.request.max.bytes")
 	}

@@ -94,7 +94,7 @@ func TestFirstStartFormatsAndLeads(t *testing.T) {
 			if img.ClusterID() == "" || img.ClusterID() != c.ClusterID() {
 				t.Errorf("cluster id %q, in the image %q", c.ClusterID(), img.ClusterID())
 			}
-			if want := map[string]int16{"metadata.version": 33}; !maps.Equal(img.Features(), want) || img.FeaturesEpoch() != 2 {
+			if want := map[string]int16{"metadata.version": 33, "group.version": 1}; !maps.Equal(img.Features(), want) || img.FeaturesEpoch() != 2 {
 				t.Errorf("features %v at %d, want %v at 2", img.Features(), img.FeaturesEpoch(), want)
 			}
 			mustCreate(t, c, "a")

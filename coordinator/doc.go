@@ -16,4 +16,7 @@
 //     back, and no offset that was read is ever read lower.
 //   - When a write fails, nobody knows what is in the log: all who wait are told so,
 //     and the machine is built anew from the log.
+//
+// Start reading at runtime.go, then loop.go (a round), part.go (what becomes of a
+// step) and load.go.
 package coordinator

@@ -107,7 +107,7 @@ func TestFeaturesEpochIsTheIndexOfTheLastChange(t *testing.T) {
 	}
 	img, d, err := img.Apply(Bootstrap("c", 1), 2)
 	if err != nil || !d.Features || img.FeaturesEpoch() != 2 ||
-		!maps.Equal(img.Features(), map[string]int16{"metadata.version": 33, "kraft.version": 1}) {
+		!maps.Equal(img.Features(), map[string]int16{"metadata.version": 33, "group.version": 1, "kraft.version": 1}) {
 		t.Fatalf("features %v, epoch %d, delta %+v, %v", img.Features(), img.FeaturesEpoch(), d, err)
 	}
 	img, d, _ = img.Apply(topicRecords("a", topicID(1), 1), 3)
@@ -115,7 +115,7 @@ func TestFeaturesEpochIsTheIndexOfTheLastChange(t *testing.T) {
 		t.Fatalf("a topic moved the epoch to %d, delta %+v", img.FeaturesEpoch(), d)
 	}
 	img, d, _ = img.Apply([]Record{FeatureRecord{Name: "kraft.version"}}, 9)
-	if !d.Features || img.FeaturesEpoch() != 9 || len(img.Features()) != 1 {
+	if !d.Features || img.FeaturesEpoch() != 9 || len(img.Features()) != 2 {
 		t.Fatalf("features %v, epoch %d", img.Features(), img.FeaturesEpoch())
 	}
 }

@@ -98,6 +98,12 @@ var (
 	dirtiest        = define(gauge, "ringmain_cleaner_max_dirty_ratio", "Largest dirty ratio of all compacted logs, between 0 and 1.")
 	uncleanable     = define(gauge, "ringmain_cleaner_uncleanable_partitions", "Partitions that rest because a pass of compaction failed.")
 
+	coordinatorLoads          = define(counter, "ringmain_coordinator_loads_total", "Partitions of the offsets topic read by the group coordinator.")
+	coordinatorLoadSeconds    = define(histogram, "ringmain_coordinator_load_duration_seconds", "Time to read one partition of the offsets topic.")
+	coordinatorLoadFailures   = define(counter, "ringmain_coordinator_load_failures_total", "Reads of a partition of the offsets topic that failed; each is tried again.")
+	coordinatorAppendFailures = define(counter, "ringmain_coordinator_append_failures_total", "Failed appends of the group coordinator; the partition is read again after each.")
+	groups                    = define(gauge, "ringmain_groups", "Groups whose coordinator this broker is.", "type", "state")
+
 	topics      = define(gauge, "ringmain_topics", "Topics.")
 	partitions  = define(gauge, "ringmain_partitions", "Partitions on this broker.")
 	offlineLogs = define(gauge, "ringmain_partitions_offline", "Partitions on this broker whose log failed.")
@@ -199,7 +205,7 @@ func (c *collector) collectLogs(out sink) {
 	for _, h := range []struct {
 		m *metric
 		h *Histogram
-	}{{appendSeconds, &c.set.AppendLatency}, {syncSeconds, &c.set.SyncLatency}} {
+	}{{appendSeconds, &c.set.AppendLatency}, {syncSeconds, &c.set.SyncLatency}, {coordinatorLoadSeconds, &c.set.CoordinatorLoadLatency}} {
 		var r reading
 		r.add(h.h)
 		out.histogram(h.m, r)
@@ -213,6 +219,8 @@ func (c *collector) collectLogs(out sink) {
 		{recoveredBytes, &c.set.RecoveredBytes}, {truncatedBytes, &c.set.TruncatedBytes},
 		{cleanerRuns, &c.set.CleanerRuns}, {cleanerFailures, &c.set.CleanerFailures},
 		{cleanerRead, &c.set.CleanerReadBytes}, {cleanerWritten, &c.set.CleanerWrittenBytes}, {cleanerRemoved, &c.set.CleanerRemovedBytes},
+		{coordinatorLoads, &c.set.CoordinatorLoads}, {coordinatorLoadFailures, &c.set.CoordinatorLoadFailures},
+		{coordinatorAppendFailures, &c.set.CoordinatorAppendFailures},
 		{corruptReads, &c.set.CorruptReads},
 	} {
 		out.put(n.m, float64(n.c.Load()))
@@ -240,6 +248,11 @@ func (s *Sources) collect(out sink) {
 		out.put(openFiles, float64(t.OpenFiles))
 		out.put(dirtiest, t.MaxDirtyRatio)
 		out.put(uncleanable, float64(t.Uncleanable))
+	}
+	if s.Groups != nil {
+		for g, count := range s.Groups() {
+			out.put(groups, float64(count), g.Type, g.State)
+		}
 	}
 	if s.Partitions != nil {
 		s.collectPartitions(out)

@@ -41,6 +41,7 @@ func full(partitions, maxSeries int) *Set {
 			return Network{Connections: map[string]int64{"PLAINTEXT": 3}, Closed: map[string]uint64{"idle": 1}, Accepted: 4}
 		},
 		Storage:    func() Storage { return Storage{Topics: 1, Partitions: int64(partitions), LogBytes: 99} },
+		Groups:     func() map[GroupState]int64 { return map[GroupState]int64{{Type: "classic", State: "Stable"}: 2} },
 		Partitions: partitionsOf(partitions),
 		MaxSeries:  maxSeries,
 	})

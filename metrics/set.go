@@ -44,6 +44,10 @@ type Set struct {
 	// Compaction.
 	CleanerRuns, CleanerFailures                               Counter
 	CleanerReadBytes, CleanerWrittenBytes, CleanerRemovedBytes Counter
+	// Coordinators.
+	CoordinatorLoads, CoordinatorLoadFailures, CoordinatorAppendFailures Counter
+	// CoordinatorLoadLatency is the time from the beginning of a load to the machine.
+	CoordinatorLoadLatency Histogram
 	// CorruptReads counts reads of stored bytes that were not what was written.
 	CorruptReads Counter
 

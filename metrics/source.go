@@ -12,6 +12,8 @@ type Sources struct {
 	// Partitions are those of this broker; the first ones are shown when
 	// there are more than MaxSeries allows.
 	Partitions iter.Seq[Partition]
+	// Groups counts the groups whose coordinator this broker is.
+	Groups func() map[GroupState]int64
 	// MaxSeries bounds the series of partitions in one scrape.
 	MaxSeries int
 	// Ready tells whether the broker serves.
@@ -49,6 +51,9 @@ type Partition struct {
 	LogStart, HighWatermark, LogEnd   int64
 	LogBytes, Segments, UnsyncedBytes int64
 }
+
+// GroupState is what groups are counted by, in the words of ListGroups.
+type GroupState struct{ Type, State string }
 
 // Observe says where to ask. It may be called again and replaces what was
 // there.

@@ -65,6 +65,7 @@ func (n *Node) observe(ready *atomic.Bool) {
 		Network:    n.networkState,
 		Storage:    n.broker.Storage,
 		Partitions: n.broker.PartitionStates,
+		Groups:     n.broker.GroupStates,
 		MaxSeries:  n.cfg.MetricsMaxSeries,
 		Ready:      ready.Load,
 	})

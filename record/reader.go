@@ -33,19 +33,30 @@ type Reader struct {
 
 // NewReader begins to read b. Close must be called.
 func NewReader(b Batch) (*Reader, error) {
-	if len(b) < HeaderSize {
-		return nil, ErrIncomplete
+	r := &Reader{}
+	if err := r.Reset(b); err != nil {
+		return nil, err
 	}
-	r := &Reader{batch: b, plain: b[HeaderSize:]}
+	return r, nil
+}
+
+// Reset begins to read b, with a Reader that may be new or have read another batch.
+// Close must be called after the last one.
+func (r *Reader) Reset(b Batch) error {
+	r.Close()
+	if len(b) < HeaderSize {
+		return ErrIncomplete
+	}
+	r.batch, r.plain, r.err = b, b[HeaderSize:], nil
 	if c := b.Codec(); c != None {
 		r.dec = decoders.Get().(*decoder)
 		var err error
 		if r.feed, err = r.dec.open(c, b[HeaderSize:]); err != nil {
 			r.Close()
-			return nil, decodeError(c, err)
+			return decodeError(c, err)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // Close ends the use of what Next returned.

@@ -36,6 +36,47 @@ var schemas = []schema{
 		boolean("include_cluster_authorized_operations").from(8).to(10),
 		boolean("include_topic_authorized_operations").from(8),
 	}},
+	{key: 8, name: "OffsetCommit", min: 2, max: 10, flexible: 8, fields: []field{
+		str("group_id"), i32("generation_id_or_member_epoch"), str("member_id"), str("group_instance_id").from(7).null(7),
+		i64("retention_time_ms").to(4),
+		array("topics", str("name").to(9), uuid("topic_id").from(10),
+			array("partitions", i32("partition_index"), i64("committed_offset"), i32("committed_leader_epoch").from(6),
+				str("committed_metadata").null(0))),
+	}},
+	{key: 9, name: "OffsetFetch", min: 1, max: 10, flexible: 6, fields: []field{
+		str("group_id").to(7),
+		array("topics", str("name"), list("partition_indexes", i32("partition_index"))).to(7).null(2),
+		array("groups", str("group_id"), str("member_id").from(9).null(9), i32("member_epoch").from(9),
+			array("topics", str("name").to(9), uuid("topic_id").from(10),
+				list("partition_indexes", i32("partition_index"))).null(8)).from(8),
+		boolean("require_stable").from(7),
+	}},
+	{key: 10, name: "FindCoordinator", min: 0, max: 6, flexible: 3, fields: []field{
+		str("key").to(3), i8("key_type").from(1), list("coordinator_keys", str("key")).from(4),
+	}},
+	{key: 11, name: "JoinGroup", min: 0, max: 9, flexible: 6, fields: []field{
+		str("group_id"), i32("session_timeout_ms"), i32("rebalance_timeout_ms").from(1), str("member_id"),
+		str("group_instance_id").from(5).null(5), str("protocol_type"),
+		array("protocols", str("name"), blob("metadata")), str("reason").from(8).null(8),
+	}},
+	{key: 12, name: "Heartbeat", min: 0, max: 4, flexible: 4, fields: []field{
+		str("group_id"), i32("generation_id"), str("member_id"), str("group_instance_id").from(3).null(3),
+	}},
+	{key: 13, name: "LeaveGroup", min: 0, max: 5, flexible: 4, fields: []field{
+		str("group_id"), str("member_id").to(2),
+		array("members", str("member_id"), str("group_instance_id").null(3), str("reason").from(5).null(5)).from(3),
+	}},
+	{key: 14, name: "SyncGroup", min: 0, max: 5, flexible: 4, fields: []field{
+		str("group_id"), i32("generation_id"), str("member_id"), str("group_instance_id").from(3).null(3),
+		str("protocol_type").from(5).null(5), str("protocol_name").from(5).null(5),
+		array("assignments", str("member_id"), blob("assignment")),
+	}},
+	{key: 15, name: "DescribeGroups", min: 0, max: 6, flexible: 5, fields: []field{
+		list("groups", str("group_id")), boolean("include_authorized_operations").from(3),
+	}},
+	{key: 16, name: "ListGroups", min: 0, max: 5, flexible: 3, fields: []field{
+		list("states_filter", str("state")).from(4), list("types_filter", str("type")).from(5),
+	}},
 	{key: 18, name: "ApiVersions", min: 0, max: 5, flexible: 3, fields: []field{
 		str("client_software_name").from(3), str("client_software_version").from(3),
 		str("cluster_id").from(5).null(5), i32("node_id").from(5),
@@ -82,6 +123,9 @@ var schemas = []schema{
 			array("assignments", list("broker_ids", i32("broker_id"))).null(0)),
 		i32("timeout_ms"), boolean("validate_only"),
 	}},
+	{key: 42, name: "DeleteGroups", min: 0, max: 3, flexible: 2, fields: []field{
+		list("groups_names", str("group_id")),
+	}},
 	{key: 43, name: "ElectLeaders", min: 0, max: 2, flexible: 2, fields: []field{
 		i8("election_type").from(1),
 		array("topic_partitions", str("topic"), list("partitions", i32("partition"))).null(0),
@@ -95,6 +139,9 @@ var schemas = []schema{
 	{key: 46, name: "ListPartitionReassignments", min: 0, max: 0, flexible: 0, fields: []field{
 		i32("timeout_ms"),
 		array("topics", str("name"), list("partition_indexes", i32("partition_index"))).null(0),
+	}},
+	{key: 47, name: "OffsetDelete", min: 0, max: 0, flexible: never, fields: []field{
+		str("group_id"), array("topics", str("name"), array("partitions", i32("partition_index"))),
 	}},
 	{key: 55, name: "DescribeQuorum", min: 0, max: 2, flexible: 0, fields: []field{
 		array("topics", str("topic_name"), array("partitions", i32("partition_index"))),
@@ -111,6 +158,15 @@ var schemas = []schema{
 	}},
 	{key: 61, name: "DescribeProducers", min: 0, max: 0, flexible: 0, fields: []field{
 		array("topics", str("name"), list("partition_indexes", i32("partition_index"))),
+	}},
+	{key: 68, name: "ConsumerGroupHeartbeat", min: 0, max: 1, flexible: 0, fields: []field{
+		str("group_id"), str("member_id"), i32("member_epoch"), str("instance_id").null(0), str("rack_id").null(0),
+		i32("rebalance_timeout_ms"), list("subscribed_topic_names", str("name")).null(0),
+		str("subscribed_topic_regex").from(1).null(1), str("server_assignor").null(0),
+		array("topic_partitions", uuid("topic_id"), list("partitions", i32("partition"))).null(0),
+	}},
+	{key: 69, name: "ConsumerGroupDescribe", min: 0, max: 1, flexible: 0, fields: []field{
+		list("group_ids", str("group_id")), boolean("include_authorized_operations"),
 	}},
 	{key: 74, name: "ListConfigResources", min: 0, max: 1, flexible: 0, fields: []field{
 		list("resource_types", i8("resource_type")).from(1),

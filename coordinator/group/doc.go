@@ -13,5 +13,6 @@
 // loaded: members have a whole session to come back.
 //
 // Start reading at machine.go (the table of groups), then group.go (what a group
-// has whatever its protocol), offsets.go, classic.go, consumer.go.
+// has whatever its protocol), apply.go (what a record does), offsets.go and the files
+// named by what is asked of offsets and groups, classic.go, consumer.go.
 package group

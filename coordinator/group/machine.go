@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"strings"
 
 	"ringmain/coordinator"
 	"ringmain/metadata"
@@ -14,6 +15,9 @@ type Machine struct {
 	groups    map[string]*group
 	// expiry looks for offsets that are too old, and for groups that have nothing left.
 	expiry coordinator.Deadline
+	// dropping goes on deleting the offsets of deletedTopics.
+	dropping      coordinator.Deadline
+	deletedTopics []*metadata.Topic
 }
 
 // New makes a machine without groups.
@@ -25,9 +29,9 @@ func New(cfg *Config) *Machine {
 func (m *Machine) ensure(id string) *group {
 	g := m.groups[id]
 	if g == nil {
-		g = &group{id: id}
+		g = &group{id: strings.Clone(id)} // id may be a piece of a large request
 		g.members = newClassic(m, g)
-		m.groups[id] = g
+		m.groups[g.id] = g
 	}
 	return g
 }
@@ -53,7 +57,7 @@ func (m *Machine) Loaded(s *coordinator.Step) {
 	for _, g := range m.groups {
 		g.members.loaded(s)
 	}
-	m.expiry.Fire = m.expire
+	m.expiry.Fire, m.dropping.Fire = m.expire, m.dropNext
 	m.deadlines.Put(&m.expiry, s.NowMs+m.cfg.RetentionCheckMs)
 }
 

@@ -1,0 +1,41 @@
+package group
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"ringmain/coordinator"
+)
+
+func (h *harness) deletesGroup(id string, want *kerr.Error) {
+	h.t.Helper()
+	code := ask(h, func(s *coordinator.Step, reply func(int16, error)) { h.m.DeleteGroup(s, id, reply) }).got()
+	if code != codesOf(want)[0] {
+		h.t.Fatalf("answered %v, want %v", kerr.ErrorForCode(code), want)
+	}
+}
+
+func TestDeleteGroup(t *testing.T) {
+	h := newHarness(t)
+	h.create("orders", 2)
+	h.create("other", 1)
+	for _, id := range []string{"", "g", "kept"} {
+		h.commits(with(with(with(commitRequest(id), "orders", 0, 5), "orders", 1, 6, "m"), "other", 0, 7), nil, nil, nil)
+	}
+	h.deletesGroup("nobody", kerr.GroupIDNotFound)
+	g := h.script("g", scripted{k: Consumer, st: "Stable", typ: "consumer", n: 1, deleteCode: kerr.NonEmptyGroup.Code})
+	h.deletesGroup("g", kerr.NonEmptyGroup)
+	h.offsets("orders", map[string]int64{"g": 5})
+	g.deleteCode, g.st, g.n = 0, "Empty", 0
+	h.deletesGroup("g", nil)
+	h.deletesGroup("g", kerr.GroupIDNotFound)
+	h.deletesGroup("", nil)
+	for range 2 {
+		h.offsets("orders", map[string]int64{"g": -1, "": -1, "kept": 5})
+		if ids := h.list(nil, nil); len(ids) != 1 || ids[0] != "kept" {
+			t.Errorf("left are %q", ids)
+		}
+		h.load()
+	}
+}

@@ -1,0 +1,249 @@
+package coordinator
+
+import (
+	"time"
+
+	"ringmain/record"
+)
+
+// state is what a partition is doing.
+type state uint8
+
+const (
+	absent  state = iota // not led; listed as long as appends are under way
+	waiting              // for appends to report, or for a pause to end, to be loaded then
+	loading
+	active
+)
+
+// part is a partition on its loop.
+type part[M Machine] struct {
+	number int32
+	state  state
+	epoch  int32 // of the leadership
+	log    Log
+	// under is how many appends have not reported, of this machine and of earlier ones:
+	// until they have, the log's end is not known.
+	under int
+
+	machine M         // while active
+	reading *load[M]  // while loading
+	flights []*flight // appends of this machine that are under way, oldest first
+	builder *record.Builder
+	answers []func(err error) // of the steps in builder
+
+	pause   time.Duration // before the next load; 0: nothing has failed since the last append
+	retryMs int64         // when that is
+}
+
+// flight is an append under way, with the answers that wait for it.
+type flight struct {
+	answers []func(err error)
+	untilMs int64
+	landed  bool // reported as durable, but an earlier one was not yet
+	expired bool // untilMs has passed: nobody waits any more
+}
+
+func (f *flight) answer(err error) {
+	for _, answer := range f.answers {
+		answer(err)
+	}
+	f.answers = nil
+}
+
+// expire ends the waiting for an append that takes too long. It may still succeed, and
+// the machine believes that it does.
+func (f *flight) expire() {
+	f.expired = true
+	f.answer(ErrUnavailable)
+}
+
+const (
+	// maxBatchBytes is where the records of a round are divided into batches; a step is
+	// never divided. It is what consumers of the topic expect of any (max.message.bytes).
+	maxBatchBytes = 1 << 20
+	// recordOverhead is about what a record takes beside its key and value.
+	recordOverhead = 20
+)
+
+// perform runs one step of the machine and takes what comes out of it.
+func (l *loop[M]) perform(p *part[M], fn func(m M, s *Step)) {
+	s := &l.step
+	s.NowMs, s.WallMs, s.Image = l.nowMs, l.wallMs, l.image
+	fn(p.machine, s)
+	if len(s.Records) > 0 {
+		l.stage(p, s)
+	}
+	l.await(p, s.Answers)
+	clear(s.Records)
+	clear(s.Answers)
+	s.Records, s.Answers = s.Records[:0], s.Answers[:0]
+}
+
+// stage adds the step's records to the batch that is being built.
+func (l *loop[M]) stage(p *part[M], s *Step) {
+	size := 0
+	for _, r := range s.Records {
+		size += len(r.Key) + len(r.Value) + recordOverhead
+	}
+	if p.building() && p.builder.Size()+size > maxBatchBytes {
+		l.seal(p)
+	}
+	if p.builder == nil {
+		p.builder = record.NewBuilder()
+		p.builder.Codec = l.rt.cfg.Codec
+		l.touched = append(l.touched, p)
+	}
+	for _, r := range s.Records {
+		p.builder.Add(s.WallMs, r.Key, r.Value)
+	}
+}
+
+func (p *part[M]) building() bool { return p.builder != nil }
+
+// await keeps answers until all that was written before them is durable.
+func (l *loop[M]) await(p *part[M], answers []func(err error)) {
+	switch last := len(p.flights) - 1; {
+	case p.building():
+		p.answers = append(p.answers, answers...)
+	case last >= 0 && !p.flights[last].expired:
+		p.flights[last].answers = append(p.flights[last].answers, answers...)
+	default:
+		var err error
+		if last >= 0 {
+			err = ErrUnavailable
+		}
+		for _, answer := range answers {
+			answer(err)
+		}
+	}
+}
+
+// seal appends the batch that was built, if there is one.
+func (l *loop[M]) seal(p *part[M]) {
+	if !p.building() {
+		return
+	}
+	f := &flight{answers: p.answers, untilMs: l.nowMs + l.rt.cfg.AppendTimeout.Milliseconds()}
+	batch := p.builder.Build()
+	p.builder, p.answers = nil, nil
+	p.flights = append(p.flights, f)
+	p.under++
+	p.log.Append(batch, func(err error) {
+		l.box.post(func() { l.appended(p, f, err) })
+	})
+}
+
+// appended is told how an append went. Appends of a machine that is gone have no
+// flight any more.
+func (l *loop[M]) appended(p *part[M], f *flight, err error) {
+	p.under--
+	defer l.forget(p)
+	known := false
+	for _, g := range p.flights {
+		known = known || g == f
+	}
+	if !known {
+		return
+	}
+	switch {
+	case err != nil && l.stopping:
+		p.giveUp(ErrUnavailable)
+		return
+	case err != nil:
+		l.failed(p, err)
+		return
+	}
+	f.landed = true
+	p.pause = 0
+	n := 0
+	for ; n < len(p.flights) && p.flights[n].landed; n++ {
+		p.flights[n].answer(nil)
+	}
+	clear(p.flights[:n])
+	p.flights = p.flights[n:]
+}
+
+// failed unloads the machine after an append that failed: nobody knows what of it is
+// in the log.
+func (l *loop[M]) failed(p *part[M], err error) {
+	l.rt.cfg.Observe.AppendFailed()
+	l.unload(p, ErrUnavailable)
+	l.retry(p)
+	l.rt.cfg.Log.Error("a coordinator's append failed; its partition is read again", "partition", p.number, "in", p.pause.String(), "error", err)
+}
+
+// The pause before a partition is loaded again doubles with each failure that no
+// successful append came after.
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 30 * time.Second
+)
+
+// retry has the partition loaded after a pause.
+func (l *loop[M]) retry(p *part[M]) {
+	p.state = waiting
+	p.pause = min(max(2*p.pause, firstPause), longestPause)
+	p.retryMs = l.nowMs + p.pause.Milliseconds()
+}
+
+// unload ends the machine, or the reading of the log into one: everybody who waits gets
+// err.
+func (l *loop[M]) unload(p *part[M], err error) {
+	p.abandonLoad()
+	if p.state != active {
+		return
+	}
+	p.giveUp(err)
+	p.machine.Unload(err)
+	var none M
+	p.machine = none
+}
+
+// giveUp gives err to all who wait for an append, and drops what was not appended yet.
+func (p *part[M]) giveUp(err error) {
+	for _, f := range p.flights {
+		f.answer(err)
+	}
+	for _, answer := range p.answers {
+		answer(err)
+	}
+	p.flights, p.answers, p.builder = nil, nil, nil
+}
+
+// lead is Runtime.Lead on the loop.
+func (l *loop[M]) lead(number, epoch int32, log Log) {
+	if l.stopping {
+		return
+	}
+	p := l.parts[number]
+	if p == nil {
+		p = &part[M]{number: number}
+		l.parts[number] = p
+	}
+	if p.state != absent && p.epoch == epoch && p.log == log {
+		return
+	}
+	l.unload(p, ErrNotCoordinator)
+	p.epoch, p.log = epoch, log
+	p.state, p.pause, p.retryMs = waiting, 0, 0
+	l.load(p)
+}
+
+// resign is Runtime.Resign on the loop.
+func (l *loop[M]) resign(number int32) {
+	p := l.parts[number]
+	if p == nil {
+		return
+	}
+	l.unload(p, ErrNotCoordinator)
+	p.state, p.log = absent, nil
+	l.forget(p)
+}
+
+// forget takes a partition off the list that is not led and has nothing under way.
+func (l *loop[M]) forget(p *part[M]) {
+	if p.state == absent && p.under == 0 && l.parts[p.number] == p {
+		delete(l.parts, p.number)
+	}
+}
