@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"reflect"
+	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -81,7 +83,10 @@ func (s *script) maskValue(key int16, name string, v reflect.Value) any {
 			return nil
 		}
 		if b, ok := v.Interface().([]byte); ok {
-			return s.maskBatches(b)
+			if name == "RecordBatches" {
+				return s.maskBatches(b)
+			}
+			return s.maskOpaque(b)
 		}
 		list := []any{}
 		for i := range v.Len() {
@@ -112,6 +117,8 @@ func (s *script) maskString(key int16, name, x string) any {
 		return "dir"
 	case name == "Listener" || (key == 55 && name == "Name"):
 		return "listener"
+	case name == "MemberID" || name == "LeaderID":
+		x = s.maskID(x)
 	}
 	return strings.ReplaceAll(x, s.prefix, "$")
 }
@@ -177,6 +184,21 @@ func (s *script) tag(kind string, x int64) any {
 	return l
 }
 
+// generated is the part of a member id that the broker makes: a UUID, or Kafka's short form of one.
+var generated = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^[A-Za-z0-9_-]{22}$`)
+
+// maskID replaces what the broker made of a member id by its rank of appearance.
+func (s *script) maskID(id string) string {
+	return generated.ReplaceAllStringFunc(id, func(x string) string {
+		l, ok := s.members[x]
+		if !ok {
+			l = fmt.Sprintf("member %d", len(s.members)+1)
+			s.members[x] = l
+		}
+		return l
+	})
+}
+
 // maskBatches describes the records of a Fetch answer. The bytes of a cut batch at
 // the end are left out: a broker may cut the last batch or leave it away.
 func (s *script) maskBatches(b []byte) any {
@@ -203,6 +225,11 @@ func (s *script) maskBatches(b []byte) any {
 		list = append(list, m)
 	}
 	return list
+}
+
+// maskOpaque shows bytes that belong to clients (metadata and assignments of groups); what is not text by its digits.
+func (s *script) maskOpaque(b []byte) any {
+	return strings.Trim(strconv.QuoteToASCII(strings.ReplaceAll(string(b), s.prefix, "$")), `"`)
 }
 
 func short(b []byte) string {
@@ -243,6 +270,8 @@ func (s *script) mine(key int16, v reflect.Value) bool {
 		return !strings.HasPrefix(x.Name, "ringmain.")
 	case kmsg.CreateTopicsResponseTopicConfig:
 		return !strings.HasPrefix(x.Name, "ringmain.")
+	case kmsg.ListGroupsResponseGroup:
+		return strings.Contains(x.Group, s.prefix)
 	case kmsg.ListConfigResourcesResponseConfigResource:
 		return !s.onlyOurs || x.Type == int8(brokerResource) || x.Type == int8(loggerResource) || strings.Contains(x.Name, s.prefix)
 	}
@@ -261,6 +290,17 @@ func (s *script) order(key int16, name string, list []any) {
 	if key == 75 && name == "Topics" || len(list) < 2 {
 		return
 	}
+	if name == "Partitions" {
+		number := func(i int) (n int64) { n, _ = list[i].(int64); return n } // a zero was left out
+		if _, ok := list[1].(int64); ok || list[1] == nil {
+			sort.Slice(list, func(i, j int) bool { return number(i) < number(j) })
+			return
+		}
+	}
+	if name == "SubscribedTopics" {
+		sort.Slice(list, func(i, j int) bool { return list[i].(string) < list[j].(string) })
+		return
+	}
 	first, ok := list[0].(map[string]any)
 	if !ok || first["records"] != nil {
 		return
@@ -268,7 +308,7 @@ func (s *script) order(key int16, name string, list []any) {
 	rank := func(x any) string {
 		m, _ := x.(map[string]any)
 		var b strings.Builder
-		for _, field := range []string{"ApiKey", "ResourceType", "ResourceName", "Topic", "TopicID", "Type", "Name", "Partition", "ProducerID"} {
+		for _, field := range []string{"ApiKey", "ResourceType", "ResourceName", "Topic", "TopicID", "Type", "Name", "Group", "InstanceID", "MemberID", "Partition", "ProducerID"} {
 			switch v := m[field].(type) {
 			case int64:
 				fmt.Fprintf(&b, "%020d|", v+1<<32)

@@ -53,6 +53,9 @@ type script struct {
 	ids      map[[16]byte]string // topic id -> name in the script
 	byName   map[string][16]byte
 	labels   map[string]map[int64]string // kind -> value -> label
+	members  map[string]string           // generated part of a member id -> label
+	callers  []*caller
+	made     map[string]bool // topics that there are
 	onlyOurs bool
 	marks    int
 	patient  bool // Kafka answers a change before it is visible: wait for it
@@ -66,7 +69,7 @@ func newScript(t testing.TB, addr string, version int16, patient bool) *script {
 		t: t, v: version, addr: addr, patient: patient,
 		prefix: "gold-" + hex.EncodeToString(r[:]) + "-",
 		base:   now - time.Hour.Milliseconds(), begun: now,
-		ids: map[[16]byte]string{}, byName: map[string][16]byte{}, labels: map[string]map[int64]string{},
+		ids: map[[16]byte]string{}, byName: map[string][16]byte{}, labels: map[string]map[int64]string{}, members: map[string]string{}, made: map[string]bool{},
 	}
 }
 
@@ -75,6 +78,9 @@ func (s *script) close() {
 		if c != nil {
 			c.Close()
 		}
+	}
+	for _, c := range s.callers {
+		c.Close()
 	}
 }
 
@@ -145,6 +151,7 @@ func (s *script) topic(name string, partitions int32, configs ...string) string 
 	for p := range partitions {
 		s.ready(name, p)
 	}
+	s.made[name] = true
 	return s.name(name)
 }
 
@@ -221,6 +228,7 @@ func (s *script) answerTo(req kmsg.Request) {
 
 // delete deletes a topic and waits until the broker no longer knows it.
 func (s *script) delete(topic string) {
+	delete(s.made, topic)
 	req := kmsg.NewPtrDeleteTopicsRequest()
 	req.TopicNames, req.TimeoutMillis = []string{s.name(topic)}, 20000
 	if code := s.quiet(5, req).(*kmsg.DeleteTopicsResponse).Topics[0].ErrorCode; code != 0 {
@@ -312,4 +320,14 @@ func (s *script) record(resp kmsg.Response, err error) {
 		st.answer = s.mask(resp)
 	}
 	s.steps = append(s.steps, st)
+}
+
+// until waits for a condition that the broker brings about by itself.
+func (s *script) until(what string, seen func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !seen(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("not seen within 20 s: %s", what)
+		}
+	}
 }

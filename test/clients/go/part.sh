@@ -1,4 +1,5 @@
 # Go's clients, in a module of their own so that the broker's stays small.
+broker_args=("${quick_groups[@]}")
 install() {
   command -v go >/dev/null && mkdir -p "$cache/go" && retry 3 go mod download && go build -o "$cache/go/" ./franz ./sarama ./kafkago || return 1
   # confluent-kafka-go carries librdkafka and needs a C compiler.

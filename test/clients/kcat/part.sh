@@ -41,5 +41,55 @@ part_run() {
   echo 'k1 v1 a=1,b=2 0' >"$d/want"
   kcat_same "key and headers" "$d/want" "$d/out"
   kcat $b -L -J -t "$name-kv" | grep -q '"partitions":\[{"partition":0,"leader":[0-9]' && pass "metadata" || fail "metadata" "not as expected"
+  kcat_groups
   rm -rf "$d"
+}
+
+# kcat_member NAME: a member of group $g in the background; what it reads goes to $d/NAME, one "topic offset" a
+# line, and what it says of its assignment to $d/NAME.err.
+kcat_member() {
+  kcat $b -G "$g" -X auto.offset.reset=earliest -X partition.assignment.strategy=roundrobin -X session.timeout.ms=6000 \
+    -X heartbeat.interval.ms=200 -f '%t %o\n' -u $t >"$d/$1" 2>"$d/$1.err" &
+  eval "$1=$!"
+}
+# kcat_has NAME COUNT: the last assignment that the member was told has so many partitions.
+kcat_has() { [ "$(grep 'assigned: ' "$d/$1.err" | tail -1 | grep -o '\[[0-9]*\]' | wc -l)" = "$2" ]; }
+kcat_halves() { kcat_has m1 2 && kcat_has m2 2; }
+kcat_read() { [ "$(cat "$d"/m? | sort -u | wc -l)" -ge "$1" ]; }
+# kcat_until WHAT COMMAND...
+kcat_until() {
+  local what=$1 i; shift
+  for ((i = 0; i < 400; i++)); do "$@" && return; sleep 0.05; done
+  fail "group: $what" "not within 20 s"
+  tail -n 5 "$d"/m?.err
+  return 1
+}
+# kcat_more COUNT: so many records into each topic of the group.
+kcat_more() { local x; for x in $t; do seq "$1" | kcat $b -P -t "$x" -p 0 || fail "group: produce" "exit $?"; done; }
+# A member that is stopped commits what it has read.
+kcat_stop() { kill "$1"; wait "$1" 2>/dev/null; }
+
+# A group that grows, shrinks and is left, on four topics: every record is read once.
+kcat_groups() {
+  local g=$name-group t="$name-g1 $name-g2 $name-g3 $name-g4" m1='' m2='' m3='' x i
+  kcat_more 500
+  kcat_member m1
+  kcat_until "the first member has all" kcat_has m1 4
+  kcat_until "the first member reads" kcat_read 2000
+  kcat_member m2
+  kcat_until "each has half" kcat_halves
+  kcat_more 500
+  kcat_until "both read" kcat_read 4000
+  kcat_stop $m1
+  kcat_until "the second has all" kcat_has m2 4
+  kcat_more 250
+  kcat_until "the second reads on" kcat_read 5000
+  kcat_stop $m2
+  kcat_more 50
+  kcat_member m3
+  kcat_until "a later one goes on" kcat_read 5200
+  kcat_stop $m3
+  sort -k1,1 -k2,2n "$d/m1" "$d/m2" "$d/m3" >"$d/out"
+  for x in $t; do for ((i = 0; i < 1300; i++)); do echo "$x $i"; done; done >"$d/want"
+  kcat_same "group: every record once" "$d/want" "$d/out"
 }

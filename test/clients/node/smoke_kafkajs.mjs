@@ -1,11 +1,12 @@
-// kafkajs: administration and idempotent produce. It reads only through groups, so what it wrote is counted by offsets.
+// kafkajs: administration, idempotent produce (counted by offsets), a group.
 import assert from 'node:assert'
 import kafkajs from 'kafkajs'
 import SnappyCodec from 'kafkajs-snappy'
 import LZ4 from 'kafkajs-lz4'
+import * as group from './group.mjs'
 import { check, finish, records, topic, until } from './smoke.mjs'
 
-const { Kafka, CompressionTypes, CompressionCodecs, ConfigResourceTypes, logLevel } = kafkajs
+const { Kafka, PartitionAssigners, CompressionTypes, CompressionCodecs, ConfigResourceTypes, logLevel } = kafkajs
 CompressionCodecs[CompressionTypes.Snappy] = SnappyCodec
 CompressionCodecs[CompressionTypes.LZ4] = new LZ4().codec
 
@@ -63,6 +64,40 @@ await check('offset of a time, delete records', async () => {
   assert.equal((await admin.fetchTopicOffsetsByTimestamp(t, 1_700_000_000_000 + 41_500))[0].offset, '42')
   await admin.deleteTopicRecords({ topic: t, partitions: [{ partition: 0, offset: '30' }] })
   assert.equal((await admin.fetchTopicOffsets(t))[0].low, '30')
+})
+await check('group, round robin', async () => {
+  const t = topic('kafkajs', 'group'), groupId = topic('kafkajs', 'members')
+  await admin.createTopics({ waitForLeaders: true, topics: [{ topic: t, numPartitions: group.partitions, replicationFactor: 1 }] })
+  const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1 })
+  await producer.connect()
+  const produce = count => producer.send({ topic: t, acks: -1, messages: Array.from({ length: count * group.partitions }, (_, i) => ({ value: `${i}`, partition: i % group.partitions })) })
+  const member = async () => {
+    const consumer = kafka.consumer({ groupId, partitionAssigners: [PartitionAssigners.roundRobin], sessionTimeout: 6000, heartbeatInterval: 200, maxWaitTimeInMs: 100, retry: { initialRetryTime: 100 } })
+    const m = { read: new Set(), has: [], assigned: () => m.has, stop: () => consumer.disconnect() }
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => { m.has = payload.memberAssignment[t] ?? [] })
+    await consumer.connect()
+    await consumer.subscribe({ topics: [t], fromBeginning: true })
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ partition, message }) => {
+        m.read.add(`${partition}/${message.offset}`)
+        await consumer.commitOffsets([{ topic: t, partition, offset: `${BigInt(message.offset) + 1n}`, metadata: 'note' }])
+      },
+    })
+    return m
+  }
+  await group.course(produce, member)
+  await producer.disconnect()
+  const [kept] = await admin.fetchOffsets({ groupId, topics: [t] })
+  assert.deepEqual(kept.partitions.map(p => [p.offset, p.metadata]), Array(group.partitions).fill([`${group.records}`, 'note']))
+  const described = await admin.describeGroups([groupId])
+  assert.equal(described.groups[0].state, 'Empty')
+  assert.ok((await admin.listGroups()).groups.some(g => g.groupId === groupId))
+  await admin.setOffsets({ groupId, topic: t, partitions: [{ partition: 1, offset: '7' }] })
+  assert.equal((await admin.fetchOffsets({ groupId, topics: [t] }))[0].partitions.find(p => p.partition === 1).offset, '7')
+  await admin.resetOffsets({ groupId, topic: t, earliest: true })
+  await admin.deleteGroups([groupId])
+  assert.ok(!(await admin.listGroups()).groups.some(g => g.groupId === groupId))
 })
 await check('delete topics', async () => {
   await admin.deleteTopics({ topics: [name] })

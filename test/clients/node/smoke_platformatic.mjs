@@ -1,8 +1,9 @@
-// @platformatic/kafka: administration and produce. It reads only through groups, so what it wrote is counted by offsets.
+// @platformatic/kafka: administration, produce (counted by offsets), a group.
 import './node20.mjs'
 import assert from 'node:assert'
 import zlib from 'node:zlib'
-import { Admin, Producer, ListOffsetTimestamps, ProduceAcks, stringSerializers } from '@platformatic/kafka'
+import { Admin, Consumer, Producer, ListOffsetTimestamps, ProduceAcks, stringSerializers } from '@platformatic/kafka'
+import * as group from './group.mjs'
 import { check, finish, records, topic, until } from './smoke.mjs'
 
 const base = { clientId: 'smoke', bootstrapBrokers: [process.argv[2]], strict: true, retries: 3 }
@@ -43,6 +44,36 @@ for (const compression of ['none', 'gzip', 'snappy', 'lz4', ...('zstdCompressSyn
     await producer.close()
     const offsets = await admin.listOffsets({ topics: [{ name: t, partitions: [0, 1].map(p => ({ partitionIndex: p, timestamp: ListOffsetTimestamps.LATEST })) }] })
     assert.deepEqual(offsets[0].partitions.map(p => p.offset), [500n, 500n])
+  })
+}
+for (const how of [{ groupProtocol: 'classic', sessionTimeout: 6000, heartbeatInterval: 200 }, { groupProtocol: 'consumer', groupRemoteAssignor: 'uniform' }]) {
+  await check(`group, ${how.groupProtocol} protocol`, async () => {
+    const t = topic('platformatic', 'group'), groupId = topic('platformatic', 'members')
+    await admin.createTopics({ topics: [t], partitions: group.partitions, replicas: 1 })
+    await until('the topic', async () => (await admin.metadata({ topics: [t], forceUpdate: true })).topics.get(t)?.partitions.length === group.partitions)
+    const producer = new Producer({ ...base, serializers: stringSerializers, idempotent: true, acks: ProduceAcks.ALL })
+    const produce = count => producer.send({ messages: Array.from({ length: count * group.partitions }, (_, i) => ({ topic: t, value: `${i}`, partition: i % group.partitions })) })
+    const member = async () => {
+      const consumer = new Consumer({ ...base, groupId, ...how, maxWaitTime: 100, autocommit: false })
+      const stream = await consumer.consume({ topics: [t], mode: 'committed', fallbackMode: 'earliest' })
+      const m = { read: new Set(), assigned: () => consumer.assignments?.find(a => a.topic === t)?.partitions ?? [] }
+      stream.on('error', error => { if (!m.left) console.error(error) })
+      const reading = (async () => {
+        for await (const message of stream) {
+          m.read.add(`${message.partition}/${message.offset}`)
+          await message.commit()
+        }
+      })().catch(error => { if (!m.left) throw error })
+      m.stop = async () => { await stream.close(); await reading; await consumer.close() }
+      return m
+    }
+    await group.course(produce, member)
+    await producer.close()
+    const [kept] = await admin.listConsumerGroupOffsets({ groups: [groupId] })
+    assert.deepEqual(kept.topics[0].partitions.map(p => p.committedOffset), Array(group.partitions).fill(BigInt(group.records)))
+    assert.ok((await admin.listGroups({ types: [how.groupProtocol] })).has(groupId))
+    await admin.deleteGroups({ groups: [groupId] })
+    assert.ok(!(await admin.listGroups({ types: [how.groupProtocol] })).has(groupId))
   })
 }
 await check('delete topics', async () => {

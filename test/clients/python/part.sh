@@ -1,4 +1,5 @@
 # Python's clients.
+broker_args=("${quick_groups[@]}")
 install() {
   local venv=$cache/python
   [ -x "$venv/bin/python" ] || python3 -m venv "$venv" || { retry 3 apt-get update -qq && retry 3 apt-get install -y -qq python3-venv && python3 -m venv "$venv"; } || return 1

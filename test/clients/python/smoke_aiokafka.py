@@ -1,12 +1,17 @@
 """aiokafka: admin, idempotent produce with every codec, read by assignment."""
 import asyncio
 import sys
+import threading
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.admin.records_to_delete import RecordsToDelete
 
+import groups
 import smoke
 
 broker = sys.argv[1]
@@ -33,6 +38,63 @@ async def read(consumer, topic, ends):
         return all(len(got[p]) >= n for p, n in ends.items())
     await until("the end", poll, 30)
     return got
+
+
+class Member(ConsumerRebalanceListener):
+    """A member of a group, in a loop and a thread of its own."""
+
+    def __init__(self, assignor):
+        self.assignor, self.read, self.stopped, self.has, self.error = assignor, [], False, set(), None
+
+    def start(self, group, topic):
+        self.thread = threading.Thread(target=lambda: asyncio.run(self.run(group, topic)), daemon=True)
+        self.thread.start()
+
+    async def run(self, group, topic):
+        try:
+            self.busy = asyncio.Lock()
+            c = AIOKafkaConsumer(bootstrap_servers=broker, group_id=group, enable_auto_commit=False, auto_offset_reset="earliest",
+                                 partition_assignment_strategy=[self.assignor], session_timeout_ms=6000, heartbeat_interval_ms=200)
+            c.subscribe([topic], listener=self)
+            await c.start()
+            while not self.stopped:
+                # The client rebalances in the background: not between a record and its commit.
+                async with self.busy:
+                    kept = {}
+                    for tp, batch in (await c.getmany(timeout_ms=0, max_records=10)).items():
+                        self.read += [(tp.partition, m.offset) for m in batch]
+                        kept[tp] = (batch[-1].offset + 1, f"note {batch[-1].offset}")
+                    if kept:
+                        await c.commit(kept)
+                await asyncio.sleep(0.005)
+            await c.stop()
+        except Exception as e:
+            self.error = e
+
+    async def on_partitions_revoked(self, revoked):
+        async with self.busy:
+            self.has = set()
+
+    async def on_partitions_assigned(self, assigned):
+        self.has = {tp.partition for tp in assigned}
+
+    def assigned(self):
+        return self.has
+
+    def stop(self):
+        self.stopped = True
+        self.thread.join(30)
+        assert not self.thread.is_alive(), "a member does not end"
+        if self.error:
+            raise self.error
+
+
+async def fill(topic, count):
+    producer = AIOKafkaProducer(bootstrap_servers=broker)
+    await producer.start()
+    sent = [await producer.send(topic, value=str(i).encode(), partition=p) for p in range(groups.PARTITIONS) for i in range(count)]
+    await asyncio.gather(*sent)
+    await producer.stop()
 
 
 async def main():
@@ -104,6 +166,17 @@ async def main():
         await c.start()
         assert (await c.beginning_offsets([tp]))[tp] == 30
         await c.stop()
+    for assignor in (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor):
+        with report.check(f"group, {assignor.name}"):
+            g, group = smoke.topic("aiokafka", "group"), smoke.topic("aiokafka", "members")
+            await make(g, groups.PARTITIONS)
+            course = groups.Course(g, group, lambda topic, count: asyncio.run(fill(topic, count)), lambda: Member(assignor))
+            await asyncio.get_running_loop().run_in_executor(None, course.run)
+            kept = (await admin.list_consumer_group_offsets(group))[TopicPartition(g, 2)]
+            assert (kept.offset, kept.metadata) == (220, "note 219"), kept
+            described = str(await admin.describe_consumer_groups([group]))
+            assert "Empty" in described, described
+            assert group in [x[0] for x in await admin.list_consumer_groups()]
     with report.check("delete topics"):
         await admin.delete_topics([name, t])
 

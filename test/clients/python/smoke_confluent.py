@@ -2,10 +2,11 @@
 import sys
 import time
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition, OFFSET_BEGINNING
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition, OFFSET_BEGINNING
 from confluent_kafka.admin import (AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic,
                                    OffsetSpec)
 
+import groups
 import smoke
 
 broker = sys.argv[1]
@@ -90,6 +91,83 @@ with report.check("read by time"):
 with report.check("delete records"):
     result(admin.delete_records([TopicPartition(t, 0, 30)]))
     assert result(admin.list_offsets({TopicPartition(t, 0): OffsetSpec.earliest()}))[0].offset == 30
+
+
+class Member(groups.Threaded):
+    def __init__(self, **how):
+        super().__init__()
+        self.how, self.has = how, set()
+
+    def open(self, group, topic):
+        config = {"bootstrap.servers": broker, "group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest",
+                  "enable.auto.offset.store": False, **self.how}
+        if self.how.get("group.protocol") != "consumer":
+            config |= {"session.timeout.ms": 6000, "heartbeat.interval.ms": 200}
+        self.c = Consumer(config)
+        self.c.subscribe([topic], on_assign=self.on_assign, on_revoke=self.on_revoke)
+
+    def on_assign(self, c, partitions):
+        self.has |= {p.partition for p in partitions}
+
+    def on_revoke(self, c, partitions):
+        self.has -= {p.partition for p in partitions}
+
+    def assigned(self):
+        return self.has
+
+    def poll(self):
+        got = []
+        m = self.c.poll(0.05)
+        if m is not None:
+            assert not m.error(), m.error()
+            got.append((m.partition(), m.offset()))
+            self.c.commit(offsets=[TopicPartition(m.topic(), m.partition(), m.offset() + 1, f"note {m.offset()}")], asynchronous=False)
+        return got
+
+    def close(self):
+        self.c.close()
+
+
+def group_topic():
+    t = smoke.topic("confluent", "group")
+    result(admin.create_topics([NewTopic(t, groups.PARTITIONS, 1)]))
+    smoke.wait_for("the topic", lambda: len(admin.list_topics(t, timeout=10).topics[t].partitions) == groups.PARTITIONS)
+    return t
+
+
+def fill(topic, count):
+    p = Producer({"bootstrap.servers": broker})
+    for partition in range(groups.PARTITIONS):
+        for i in range(count):
+            p.produce(topic, value=str(i), partition=partition)
+    assert p.flush(30) == 0
+
+
+for how in [{"partition.assignment.strategy": "range"}, {"partition.assignment.strategy": "roundrobin"},
+            {"partition.assignment.strategy": "cooperative-sticky"}, {"group.protocol": "consumer"},
+            {"group.protocol": "consumer", "group.remote.assignor": "range"}]:
+    with report.check("group, " + ", ".join(how.values())):
+        group = smoke.topic("confluent", "members")
+        t = group_topic()
+        groups.Course(t, group, fill, lambda: Member(**how)).run()
+        kept = result(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, [TopicPartition(t, 2)])]))[0].topic_partitions[0]
+        assert (kept.offset, kept.metadata) == (220, "note 219"), kept
+with report.check("administer a group"):
+    group, t = smoke.topic("confluent", "admin"), group_topic()
+    told = result(admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, [TopicPartition(t, p, 10 * p) for p in range(3)])]))[0]
+    assert all(p.error is None for p in told.topic_partitions), told.topic_partitions
+    offsets = result(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]))[0].topic_partitions
+    assert sorted((p.partition, p.offset) for p in offsets) == [(0, 0), (1, 10), (2, 20)], offsets
+    d = result(admin.describe_consumer_groups([group]))[0]
+    assert d.state.name == "EMPTY" and d.is_simple_consumer_group and not d.members, d
+    assert group in [g.group_id for g in admin.list_consumer_groups().result(30).valid]
+    result(admin.delete_consumer_groups([group]))
+    assert group not in [g.group_id for g in admin.list_consumer_groups().result(30).valid]
+    try:
+        result(admin.delete_consumer_groups([group]))
+        raise AssertionError("a deleted group was deleted again")
+    except KafkaException as e:
+        assert e.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND, e
 with report.check("delete topics"):
     result(admin.delete_topics([name, t]))
     smoke.wait_for("the topics are gone", lambda: name not in admin.list_topics(timeout=10).topics)

@@ -1,9 +1,12 @@
 """kafka-python: admin, idempotent produce with every codec, read by assignment."""
 import sys
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import ConsumerRebalanceListener, KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions, NewTopic
 
+import groups
 import smoke
 
 broker = sys.argv[1]
@@ -80,6 +83,62 @@ with report.check("delete records"):
     c = KafkaConsumer(bootstrap_servers=broker, enable_auto_commit=False, group_id=None)
     assert c.beginning_offsets([tp])[tp] == 30
     c.close()
+
+
+class Member(groups.Threaded):
+    def __init__(self, assignor):
+        super().__init__()
+        self.assignor = assignor
+
+    def open(self, group, topic):
+        self.c = KafkaConsumer(bootstrap_servers=broker, group_id=group, enable_auto_commit=False, auto_offset_reset="earliest",
+                               partition_assignment_strategy=[self.assignor], session_timeout_ms=6000, heartbeat_interval_ms=200, max_poll_records=10)
+        self.has = set()
+        member = self
+
+        class Listener(ConsumerRebalanceListener):
+            def on_partitions_revoked(self, revoked):
+                member.has = set()
+
+            def on_partitions_assigned(self, assigned):
+                member.has = {tp.partition for tp in assigned}
+        self.c.subscribe([topic], listener=Listener())
+
+    def assigned(self):
+        return self.has
+
+    def poll(self):
+        got, kept = [], {}
+        for tp, batch in self.c.poll(timeout_ms=50).items():
+            got += [(tp.partition, m.offset) for m in batch]
+            kept[tp] = OffsetAndMetadata(batch[-1].offset + 1, f"note {batch[-1].offset}", -1)
+        if kept:
+            self.c.commit(kept)
+        return got
+
+    def close(self):
+        self.c.close(autocommit=False)
+
+
+def fill(topic, count):
+    producer = KafkaProducer(bootstrap_servers=broker)
+    for p in range(groups.PARTITIONS):
+        for i in range(count):
+            producer.send(topic, value=str(i).encode(), partition=p)
+    producer.flush(30)
+    producer.close()
+
+
+for assignor in (RangePartitionAssignor, RoundRobinPartitionAssignor):
+    with report.check(f"group, {assignor.name}"):
+        grouped, group = smoke.topic("kafka-python", "group"), smoke.topic("kafka-python", "members")
+        make(grouped, groups.PARTITIONS)
+        groups.Course(grouped, group, fill, lambda: Member(assignor)).run()
+        tp = TopicPartition(grouped, 2)
+        c = KafkaConsumer(bootstrap_servers=broker, group_id=group, enable_auto_commit=False)
+        kept = c.committed(tp, metadata=True)
+        assert (kept.offset, kept.metadata) == (220, "note 219"), kept
+        c.close()
 with report.check("delete topics"):
     admin.delete_topics([name, t])
     smoke.wait_for("the topics are gone", lambda: name not in admin.list_topics() and t not in admin.list_topics())

@@ -137,6 +137,7 @@ func main() {
 		}
 		return errors.Join(err, smoke.Until("the topics are gone", func() (bool, error) { l, err := adm.ListTopics(ctx); return !l.Has(t) && !l.Has(name), err }))
 	})
+	groups(ctx, adm, led)
 	smoke.End()
 }
 

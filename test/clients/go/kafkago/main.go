@@ -160,6 +160,7 @@ func main() {
 			return true, nil
 		}))
 	})
+	groups(ctx, client, func(topic string, partitions int) error { return create(topic, partitions) })
 	smoke.End()
 }
 

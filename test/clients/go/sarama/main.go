@@ -168,6 +168,7 @@ func main() {
 			return !a && !b, err
 		})
 	})
+	groups(addrs, admin, create)
 	smoke.End()
 }
 

@@ -39,7 +39,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /** The Java client: administration, idempotent produce with every codec, read by assignment. */
 public final class Smoke {
     private static final int COUNT = 1000;
-    private static boolean bad;
+    static boolean bad;
     private final String broker;
     private final Admin admin;
 
@@ -63,11 +63,11 @@ public final class Smoke {
         System.exit(bad ? 1 : 0);
     }
 
-    private interface Body {
+    interface Body {
         void run() throws Exception;
     }
 
-    private static void check(String name, Body body) {
+    static void check(String name, Body body) {
         try {
             body.run();
             System.out.println("PASS " + name);
@@ -78,14 +78,14 @@ public final class Smoke {
         }
     }
 
-    private static void same(Object want, Object got, String what) {
+    static void same(Object want, Object got, String what) {
         if (!Objects.deepEquals(want, got)) {
             throw new AssertionError(what + ": want " + want + ", got " + got);
         }
     }
 
     /** Kafka shows some changes later than it answers them. */
-    private static void until(String what, Callable<Boolean> seen) throws Exception {
+    static void until(String what, Callable<Boolean> seen) throws Exception {
         long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
         while (!seen.call()) {
             if (System.nanoTime() > end) {
@@ -95,7 +95,7 @@ public final class Smoke {
         }
     }
 
-    private static void fails(Class<? extends Exception> want, Future<?> future) throws Exception {
+    static void fails(Class<? extends Exception> want, Future<?> future) throws Exception {
         try {
             future.get();
         } catch (ExecutionException e) {
@@ -174,7 +174,7 @@ public final class Smoke {
             new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
-    private static byte[] bytes(String s) {
+    static byte[] bytes(String s) {
         return s.getBytes(StandardCharsets.UTF_8);
     }
 
