@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -73,7 +75,8 @@ func TestColdReadOfAChangedDisk(t *testing.T) {
 	}
 }
 
-// evict takes a file out of the page cache.
+// evict takes a file out of the page cache. The kernel keeps pages that somebody is
+// just writing back or looking at, so it is asked until none is left.
 func evict(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -81,10 +84,41 @@ func evict(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := unix.Fdatasync(int(f.Fd())); err != nil {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if err := unix.Fdatasync(int(f.Fd())); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+			t.Fatal(err)
+		}
+		left := resident(t, f)
+		if left == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d pages of %s stay in the page cache", left, path)
+		}
+	}
+}
+
+// resident is how many pages of a file are in the page cache.
+func resident(t *testing.T, f *os.File) (pages int) {
+	t.Helper()
+	info, err := f.Stat()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+	m, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_NONE, unix.MAP_SHARED)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer unix.Munmap(m)
+	in := make([]byte, (len(m)+os.Getpagesize()-1)/os.Getpagesize())
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&m[0])), uintptr(len(m)), uintptr(unsafe.Pointer(&in[0]))); errno != 0 {
+		t.Fatal(errno)
+	}
+	for _, page := range in {
+		pages += int(page & 1)
+	}
+	return pages
 }
