@@ -143,18 +143,19 @@ func (m *Machine) checkHeartbeat(req *kmsg.ConsumerGroupHeartbeatRequest) *refus
 // there, and makes it one of the consumer protocol if it is a classic one.
 func (m *Machine) join(s *coordinator.Step, req *kmsg.ConsumerGroupHeartbeatRequest, client Client,
 	response *kmsg.ConsumerGroupHeartbeatResponse) *refusal {
-	g := m.groups[req.Group]
-	if g == nil {
-		g = &group{id: req.Group}
-		g.members = newClassic(m, g)
+	var c *consumer      // nil: not of the consumer protocol, or not there
+	var before *classic  // nil: not a classic group, or not there
+	var upgrade *upgrade // nil: nobody is to be upgraded
+	var r *refusal
+	if g := m.groups[req.Group]; g != nil {
+		c, _ = g.members.(*consumer)
+		before, _ = g.members.(*classic)
 	}
-	c, known := g.members.(*consumer)
-	upgrade, r := (*upgrade)(nil), (*refusal)(nil)
 	switch {
-	case known:
+	case c != nil:
 		r = c.checkRoom(req)
-	case g.members.size() > 0:
-		if upgrade, r = m.planUpgrade(s, g.members.(*classic)); r == nil {
+	case before != nil && before.size() > 0:
+		if upgrade, r = m.planUpgrade(s, before); r == nil {
 			r = upgrade.checkRoom(req)
 		}
 	}
@@ -167,8 +168,10 @@ func (m *Machine) join(s *coordinator.Step, req *kmsg.ConsumerGroupHeartbeatRequ
 	switch {
 	case upgrade != nil:
 		c = upgrade.run(s)
-	case !known:
-		g.members.forget(s)
+	case c == nil:
+		if before != nil {
+			before.forget(s)
+		}
 		c = m.consumerGroup(req.Group) // of which the member's record is going to tell
 	}
 	id := req.MemberID

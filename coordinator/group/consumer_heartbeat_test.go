@@ -95,6 +95,36 @@ func TestOneMember(t *testing.T) {
 	sc.served(joins("m", "t"), 4, all)
 }
 
+// TestTheRecordsOfAJoin are those that Kafka writes, in its order; of a living member
+// there is nothing to write.
+func TestTheRecordsOfAJoin(t *testing.T) {
+	sc := newMachineScene(t, asKafka)
+	sc.topic("t", 1)
+	wrote := func(b beat, want ...records.Kind) {
+		t.Helper()
+		var got []records.Kind
+		before := len(sc.log)
+		sc.beat(b)
+		for _, r := range sc.log[before:] {
+			d, err := records.Decode(r.Key, r.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, d.Kind)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("wrote %v, want %v", got, want)
+		}
+	}
+	wrote(joins("a", "t"), records.ConsumerGroupMemberMetadataKind, records.ConsumerGroupMetadataKind,
+		records.ConsumerGroupTargetAssignmentMemberKind, records.ConsumerGroupTargetAssignmentMetadataKind,
+		records.ConsumerGroupCurrentMemberAssignmentKind)
+	wrote(beat{id: "a", epoch: 2})
+	wrote(beat{id: "a", epoch: -1}, records.ConsumerGroupCurrentMemberAssignmentKind,
+		records.ConsumerGroupTargetAssignmentMemberKind, records.ConsumerGroupMemberMetadataKind,
+		records.ConsumerGroupMetadataKind, records.ConsumerGroupTargetAssignmentMetadataKind)
+}
+
 func TestVersionZeroMakesMemberIDs(t *testing.T) {
 	sc := newScene(t)
 	sc.topic("t", 1)
