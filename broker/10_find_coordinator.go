@@ -26,6 +26,7 @@ var findCoordinatorAPI = api{key: 10, min: 0, max: 6, serve: findCoordinator}
 const (
 	groupCoordinator       = 0
 	transactionCoordinator = 1
+	shareCoordinator       = 2
 )
 
 func findCoordinator(a *admin, ctx context.Context, c *call, r kmsg.Request) kmsg.Response {
@@ -59,6 +60,9 @@ func findCoordinator(a *admin, ctx context.Context, c *call, r kmsg.Request) kms
 		out.Key, out.ErrorMessage = key, new(string)
 		if e != nil {
 			out.ErrorCode = e.Code
+		}
+		if kind < groupCoordinator || kind > shareCoordinator { // the only case in which Kafka says why
+			out.ErrorMessage = &e.Description
 		}
 		out.NodeID, out.Host, out.Port = node, endpoint.Host, endpoint.Port
 		resp.Coordinators = append(resp.Coordinators, out)

@@ -90,3 +90,13 @@ func produceOnce(t *testing.T, addr string, value []byte) error {
 	defer cl.Close()
 	return cl.ProduceSync(within(t), &kgo.Record{Topic: "t", Value: value}).FirstErr()
 }
+
+// commit commits an offset of a group that has no members.
+func commit(t *testing.T, addr, group, topic string, partition int32, offset int64) {
+	t.Helper()
+	var o kadm.Offsets
+	o.AddOffset(topic, partition, offset, -1)
+	if err := kadm.NewClient(client(t, addr)).CommitAllOffsets(within(t), group, o); err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+}

@@ -130,6 +130,7 @@ func TestMetricsAreThePages(t *testing.T) {
 	if m := describe(t, b.Addr(), "missing"); m.Err == nil { // an error to count
 		t.Error("a topic that does not exist is described")
 	}
+	commit(t, b.Addr(), "g", "t", 0, 1) // a group to count
 	_, _, body := get(t, "http://"+b.Ready("http")+"/metrics")
 	root, err := harness.Root()
 	if err != nil {
