@@ -29,7 +29,7 @@ func TestMembersSettle(t *testing.T) {
 	}
 	addr := *external
 	if addr == "" {
-		addr = harness.StartOwn(t, harness.Options{}).Addr()
+		addr = harness.StartOwn(t, harness.Options{Overrides: []string{"group.initial.rebalance.delay.ms=0"}}).Addr()
 	}
 	topic := fmt.Sprintf("settle-%d", time.Now().UnixNano())
 	createTopic(t, addr, topic, int32(*memberCount))
@@ -160,7 +160,7 @@ func (s *settled) classic(c *peer.Conn, group, topic string) error {
 }
 
 func (s *settled) consumer(c *peer.Conn, group, topic string, rank int) error {
-	var epoch int32
+	var epoch, placed int32
 	var owned []kmsg.ConsumerGroupHeartbeatRequestTopic
 	tell := true // what it owns is told when it has changed
 	for !s.over.Load() {
@@ -182,7 +182,6 @@ func (s *settled) consumer(c *peer.Conn, group, topic string, rank int) error {
 		if err != nil || code != 0 {
 			return fmt.Errorf("ConsumerGroupHeartbeat: %v %v", err, kerr.ErrorForCode(code))
 		}
-		before := epoch
 		epoch = resp.MemberEpoch
 		tell = false
 		if resp.Assignment != nil {
@@ -193,8 +192,9 @@ func (s *settled) consumer(c *peer.Conn, group, topic string, rank int) error {
 				owned = append(owned, x)
 			}
 		}
-		// It has its place with one partition, which it has told, in the epoch that all come to.
-		if epoch != before && epoch > 0 {
+		// Its place is one partition, in the epoch that all come to.
+		if len(owned) == 1 && len(owned[0].Partitions) == 1 && epoch > placed {
+			placed = epoch
 			s.has(epoch)
 		}
 		if !tell {

@@ -87,7 +87,8 @@ mask_offset_records() {
     sed -E 's/.*"partition":([0-9]+).*/\1 &/' | sort -s -n -k1,1 | cut -d' ' -f2-
 }
 mask_group_records() {
-  sed 's/}{"key"/}\n{"key"/g' | grep '"group":"TOPIC-classic"' | sed -E -e 's/"currentStateTimestamp":[0-9]+/"currentStateTimestamp":N/; s/"(subscription|assignment)":"[^"]*"/"\1":"BYTES"/g' -e "s/$uuid/UUID/g"
+  # Kafka writes an empty group at its first JoinGroup too, we only once there is something to keep.
+  sed 's/}{"key"/}\n{"key"/g' | grep '"group":"TOPIC-classic"' | grep -v '"generation":0,' | sed -E -e 's/"currentStateTimestamp":[0-9]+/"currentStateTimestamp":N/; s/"(subscription|assignment)":"[^"]*"/"\1":"BYTES"/g' -e "s/$uuid/UUID/g"
 }
 
 # home GROUP: the partition of __consumer_offsets that holds a group, by Java's hash of its name.
