@@ -51,8 +51,7 @@ func (l *loop[M]) loaded(p *part[M], ld *load[M], begun time.Time, err error) {
 	p.reading = nil
 	if err != nil {
 		l.rt.cfg.Observe.LoadFailed()
-		l.retry(p)
-		l.rt.cfg.Log.Error("a coordinator's partition could not be read; it is tried again", "partition", p.number, "in", p.pause.String(), "error", err)
+		l.retry(p, "a coordinator's partition could not be read; it is tried again", err)
 		return
 	}
 	p.state, p.machine = active, ld.machine

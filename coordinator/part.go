@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"context"
+	"log/slog"
 	"time"
 
 	"ringmain/record"
@@ -169,8 +171,7 @@ func (l *loop[M]) appended(p *part[M], f *flight, err error) {
 func (l *loop[M]) failed(p *part[M], err error) {
 	l.rt.cfg.Observe.AppendFailed()
 	l.unload(p, ErrUnavailable)
-	l.retry(p)
-	l.rt.cfg.Log.Error("a coordinator's append failed; its partition is read again", "partition", p.number, "in", p.pause.String(), "error", err)
+	l.retry(p, "a coordinator's append failed; its partition is read again", err)
 }
 
 // The pause before a partition is loaded again doubles with each failure that no
@@ -180,11 +181,17 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// retry has the partition loaded after a pause.
-func (l *loop[M]) retry(p *part[M]) {
+// retry has the partition loaded after a pause. Why is said until the pause grows no
+// more: a disk that is broken for good would fill the log.
+func (l *loop[M]) retry(p *part[M], what string, err error) {
 	p.state = waiting
+	level := slog.LevelError
+	if p.pause == longestPause {
+		level = slog.LevelDebug
+	}
 	p.pause = min(max(2*p.pause, firstPause), longestPause)
 	p.retryMs = l.nowMs + p.pause.Milliseconds()
+	l.rt.cfg.Log.Log(context.Background(), level, what, "partition", p.number, "pause", p.pause.String(), "error", err)
 }
 
 // unload ends the machine, or the reading of the log into one: everybody who waits gets

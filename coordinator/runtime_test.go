@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -203,12 +204,21 @@ type rig struct {
 	*Runtime[*words]
 	log    *paper
 	counts *counts
+	said   *lines // of its log
 	answers
 }
 
+// lines counts what is logged as an error.
+type lines struct{ n atomic.Int32 }
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.n.Add(1)
+	return len(b), nil
+}
+
 func newRig(t *testing.T, loops int) *rig {
-	r := &rig{T: t, log: &paper{}, counts: &counts{}}
-	r.Runtime = NewRuntime(Config{Loops: loops, AppendTimeout: 5 * time.Second, ReadBytes: 1 << 16, Observe: r.counts, Log: slog.New(slog.DiscardHandler)},
+	r := &rig{T: t, log: &paper{}, counts: &counts{}, said: &lines{}}
+	r.Runtime = NewRuntime(Config{Loops: loops, AppendTimeout: 5 * time.Second, ReadBytes: 1 << 16, Observe: r.counts, Log: slog.New(slog.NewTextHandler(r.said, &slog.HandlerOptions{Level: slog.LevelError}))},
 		func(int32) *words { return &words{} })
 	return r
 }
@@ -226,7 +236,7 @@ func (r *rig) want(answers ...string) {
 	}
 }
 
-func (r *rig) said() (all []string) {
+func (r *rig) words() (all []string) {
 	r.Each(func(_ int32, w *words, _ *Step) { all = slices.Clone(w.said) })
 	return all
 }
@@ -253,7 +263,7 @@ func TestAnswersComeWhenDurableAndInOrder(t *testing.T) {
 		r.want("a=1", "b=1")
 		r.log.report(1, nil)
 		r.want("c=3", "d=3")
-		if got := r.said(); !slices.Equal(got, []string{"x", "y", "z"}) {
+		if got := r.words(); !slices.Equal(got, []string{"x", "y", "z"}) {
 			t.Errorf("the machine has %q", got)
 		}
 	})
@@ -357,7 +367,7 @@ func TestAFailedAppendLoadsTheMachineAnew(t *testing.T) {
 		r.want("e=unavailable")
 		r.log.report(1, errors.New("no room"))
 		synctest.Wait()
-		if got := r.said(); !slices.Equal(got, []string{"kept", "found"}) {
+		if got := r.words(); !slices.Equal(got, []string{"kept", "found"}) {
 			t.Errorf("after the load the machine has %q", got)
 		}
 		if r.counts.appends != 1 || r.counts.loaded != 2 || r.counts.records != 2 || r.log.secured != 2 {
@@ -425,9 +435,12 @@ func TestAnImpossibleRecordIsNotServed(t *testing.T) {
 		defer r.Stop()
 		r.log.Append(record.NewBuilder().Add(1, nil, []byte("bad")).Build(), func(error) {})
 		r.Lead(0, 0, r.log)
-		time.Sleep(10 * time.Minute)
+		time.Sleep(time.Hour)
 		r.say("a")
 		r.want("a=unavailable")
+		if n := r.said.n.Load(); n != 10 { // 0.1 s doubled up to 30 s
+			t.Errorf("%d errors were logged in an hour", n)
+		}
 	})
 }
 
@@ -450,7 +463,7 @@ func TestLoadingReadsCompressedBatchesAndSkipsControl(t *testing.T) {
 		r.want("a=loading")
 		close(r.log.hold)
 		synctest.Wait()
-		if got := r.said(); len(got) != 20 || got[18] != "9" {
+		if got := r.words(); len(got) != 20 || got[18] != "9" {
 			t.Errorf("the machine has %q", got)
 		}
 	})
