@@ -36,8 +36,8 @@ type membership interface {
 	// in order, per partition: KIP-848 takes an older epoch for some partitions only.
 	// A commit that is in order renews the member's session.
 	mayCommit(s *coordinator.Step, c *commitCredentials) (code int16, per func(topic string, partition int32) int16)
-	// mayFetch gives the error code for a fetch of offsets that names a member
-	// (OffsetFetch version 9 and newer).
+	// mayFetch gives the error code for a fetch of offsets that names a member or its
+	// epoch (OffsetFetch version 9 and newer).
 	mayFetch(s *coordinator.Step, memberID string, epoch int32) int16
 	// subscribed reports whether a member reads the topic; known is false where that
 	// cannot be told.

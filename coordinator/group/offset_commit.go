@@ -2,6 +2,7 @@ package group
 
 import (
 	"math"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -47,6 +48,7 @@ func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitReques
 		}
 		m.commit(s, req, resp, topics, code)
 	}
+	resp.Topics = slices.DeleteFunc(resp.Topics, func(t kmsg.OffsetCommitResponseTopic) bool { return len(t.Partitions) == 0 })
 	coordinator.Answer(s, reply, resp)
 }
 

@@ -25,7 +25,7 @@ func (m *Machine) OffsetFetch(s *coordinator.Step, version int16, stable bool, r
 	resp := kmsg.NewOffsetFetchResponseGroup()
 	resp.Group = req.Group
 	g := m.groups[req.Group]
-	if g != nil {
+	if g != nil && (req.MemberID != nil || req.MemberEpoch >= 0) { // an admin client names nobody
 		memberID := ""
 		if req.MemberID != nil {
 			memberID = *req.MemberID

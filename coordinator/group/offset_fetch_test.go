@@ -86,8 +86,13 @@ func TestTheGroupSaysWhichMemberMayFetch(t *testing.T) {
 	g := h.script("g", scripted{k: Consumer, st: "Stable", typ: "consumer", n: 1})
 	for _, topics := range [][]model.TopicPartition{nil, {{Topic: "orders"}}} {
 		req := fetchRequest("g", topics...)
-		if got := h.fetch(9, req); shown(h, got) != "orders-0:5" || g.fetchedBy != "" || g.fetchedEpoch != -1 {
+		g.fetchedBy = "not asked"
+		if got := h.fetch(9, req); shown(h, got) != "orders-0:5" || g.fetchedBy != "not asked" {
 			t.Errorf("%s by %q in epoch %d", shown(h, got), g.fetchedBy, g.fetchedEpoch)
+		}
+		req.MemberID = new(string) // a member without a name is one that is not there
+		if h.fetch(9, req); g.fetchedBy != "" || g.fetchedEpoch != -1 {
+			t.Errorf("%q in epoch %d was asked for", g.fetchedBy, g.fetchedEpoch)
 		}
 		req.MemberID, req.MemberEpoch = kmsg.StringPtr("m"), 4
 		for _, want := range []*kerr.Error{kerr.UnknownMemberID, kerr.StaleMemberEpoch} {
