@@ -71,7 +71,7 @@ func (l *loop[M]) advance(p *part[M]) {
 		if at, ok := p.machine.NextDeadline(); ok && at <= l.nowMs {
 			l.perform(p, func(m M, s *Step) { m.Advance(s) })
 		}
-		for _, f := range p.flights {
+		for f := range p.unanswered {
 			if l.nowMs < f.untilMs {
 				break
 			}
@@ -97,7 +97,7 @@ func (l *loop[M]) sleep() time.Duration {
 			if at, ok := p.machine.NextDeadline(); ok {
 				next = min(next, at)
 			}
-			for _, f := range p.flights {
+			for f := range p.unanswered {
 				if !f.expired {
 					next = min(next, f.untilMs)
 					break
@@ -133,6 +133,8 @@ func (l *loop[M]) refusal(p *part[M]) error {
 		return ErrUnavailable
 	case p == nil:
 		return ErrNotCoordinator
+	case p.state == active && p.full():
+		return ErrUnavailable
 	case p.state == active:
 		return nil
 	case p.state == absent:

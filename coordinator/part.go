@@ -31,15 +31,17 @@ type part[M Machine] struct {
 	machine M         // while active
 	reading *load[M]  // while loading
 	flights []*flight // appends of this machine that are under way, oldest first
-	builder *record.Builder
-	answers []func(err error) // of the steps in builder
+	bytes   int       // of their batches
+	next    *flight   // the one that is being built, nil for none
 
 	pause   time.Duration // before the next load; 0: nothing has failed since the last append
 	retryMs int64         // when that is
 }
 
-// flight is an append under way, with the answers that wait for it.
+// flight is an append, with the answers that wait for it.
 type flight struct {
+	builder *record.Builder // nil once it is under way
+	bytes   int             // of its batch, then
 	answers []func(err error)
 	untilMs int64
 	landed  bool // reported as durable, but an earlier one was not yet
@@ -64,6 +66,11 @@ const (
 	// maxBatchBytes is where the records of a round are divided into batches; a step is
 	// never divided. It is what consumers of the topic expect of any (max.message.bytes).
 	maxBatchBytes = 1 << 20
+	// maxFlights and maxFlightBytes are how much of a partition may be under way. What
+	// comes meanwhile gathers in the next batch; when that is full too, because the disk
+	// hangs, no step is taken.
+	maxFlights     = 16
+	maxFlightBytes = 4 << 20
 	// recordOverhead is about what a record takes beside its key and value.
 	recordOverhead = 20
 )
@@ -88,48 +95,61 @@ func (l *loop[M]) stage(p *part[M], s *Step) {
 	for _, r := range s.Records {
 		size += len(r.Key) + len(r.Value) + recordOverhead
 	}
-	if p.building() && p.builder.Size()+size > maxBatchBytes {
+	if p.next != nil && p.next.builder.Size()+size > maxBatchBytes {
 		l.seal(p)
 	}
-	if p.builder == nil {
-		p.builder = record.NewBuilder()
-		p.builder.Codec = l.rt.cfg.Codec
+	if p.next == nil {
+		p.next = &flight{builder: record.NewBuilder(), untilMs: l.nowMs + l.rt.cfg.AppendTimeout.Milliseconds()}
+		p.next.builder.Codec = l.rt.cfg.Codec
 		l.touched = append(l.touched, p)
 	}
 	for _, r := range s.Records {
-		p.builder.Add(s.WallMs, r.Key, r.Value)
+		p.next.builder.Add(s.WallMs, r.Key, r.Value)
 	}
 }
 
-func (p *part[M]) building() bool { return p.builder != nil }
+// crowded reports that no more may be under way now.
+func (p *part[M]) crowded() bool { return len(p.flights) >= maxFlights || p.bytes >= maxFlightBytes }
+
+// full reports that there is no room for the records of another step.
+func (p *part[M]) full() bool {
+	return p.crowded() && p.next != nil && p.next.builder.Size() >= maxBatchBytes/2
+}
+
+// last is the append that was begun last, nil if none is under way.
+func (p *part[M]) last() *flight {
+	if p.next == nil && len(p.flights) > 0 {
+		return p.flights[len(p.flights)-1]
+	}
+	return p.next
+}
 
 // await keeps answers until all that was written before them is durable.
 func (l *loop[M]) await(p *part[M], answers []func(err error)) {
-	switch last := len(p.flights) - 1; {
-	case p.building():
-		p.answers = append(p.answers, answers...)
-	case last >= 0 && !p.flights[last].expired:
-		p.flights[last].answers = append(p.flights[last].answers, answers...)
-	default:
-		var err error
-		if last >= 0 {
-			err = ErrUnavailable
-		}
-		for _, answer := range answers {
-			answer(err)
-		}
+	last := p.last()
+	if last != nil && !last.expired {
+		last.answers = append(last.answers, answers...)
+		return
+	}
+	var err error
+	if last != nil {
+		err = ErrUnavailable
+	}
+	for _, answer := range answers {
+		answer(err)
 	}
 }
 
-// seal appends the batch that was built, if there is one.
+// seal appends the batch that was built, if there is one and it may be under way.
 func (l *loop[M]) seal(p *part[M]) {
-	if !p.building() {
+	if p.next == nil || p.crowded() {
 		return
 	}
-	f := &flight{answers: p.answers, untilMs: l.nowMs + l.rt.cfg.AppendTimeout.Milliseconds()}
-	batch := p.builder.Build()
-	p.builder, p.answers = nil, nil
-	p.flights = append(p.flights, f)
+	f := p.next
+	batch := f.builder.Build()
+	f.builder, f.bytes = nil, len(batch)
+	p.flights, p.next = append(p.flights, f), nil
+	p.bytes += f.bytes
 	p.under++
 	p.log.Append(batch, func(err error) {
 		l.box.post(func() { l.appended(p, f, err) })
@@ -161,9 +181,13 @@ func (l *loop[M]) appended(p *part[M], f *flight, err error) {
 	n := 0
 	for ; n < len(p.flights) && p.flights[n].landed; n++ {
 		p.flights[n].answer(nil)
+		p.bytes -= p.flights[n].bytes
 	}
 	clear(p.flights[:n])
 	p.flights = p.flights[n:]
+	if p.next != nil { // it may have waited for room
+		l.touched = append(l.touched, p)
+	}
 }
 
 // failed unloads the machine after an append that failed: nobody knows what of it is
@@ -209,13 +233,22 @@ func (l *loop[M]) unload(p *part[M], err error) {
 
 // giveUp gives err to all who wait for an append, and drops what was not appended yet.
 func (p *part[M]) giveUp(err error) {
-	for _, f := range p.flights {
+	for f := range p.unanswered {
 		f.answer(err)
 	}
-	for _, answer := range p.answers {
-		answer(err)
+	p.flights, p.next, p.bytes = nil, nil, 0
+}
+
+// unanswered gives the appends under way and the one that is being built, oldest first.
+func (p *part[M]) unanswered(yield func(*flight) bool) {
+	for _, f := range p.flights {
+		if !yield(f) {
+			return
+		}
 	}
-	p.flights, p.answers, p.builder = nil, nil, nil
+	if p.next != nil {
+		yield(p.next)
+	}
 }
 
 // lead is Runtime.Lead on the loop.
@@ -250,7 +283,7 @@ func (l *loop[M]) resign(number int32) {
 
 // forget takes a partition off the list that is not led and has nothing under way.
 func (l *loop[M]) forget(p *part[M]) {
-	if p.state == absent && p.under == 0 && l.parts[p.number] == p {
+	if p.state == absent && p.under == 0 && p.next == nil && l.parts[p.number] == p {
 		delete(l.parts, p.number)
 	}
 }

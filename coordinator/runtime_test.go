@@ -578,6 +578,42 @@ func TestAnAnswerDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
+// While a disk hangs, what waits for it stays bounded; when it goes on, nothing of what
+// was taken is lost.
+func TestAHangingDiskHoldsBackSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		defer r.Stop()
+		r.Lead(0, 0, r.log)
+		word := string(make([]byte, 60<<10))
+		taken, refused := 0, 0
+		for range 200 {
+			r.say("x", word)
+			synctest.Wait()
+			for _, a := range r.take() {
+				if a != "x=unavailable" {
+					t.Fatalf("answer %q", a)
+				}
+				refused++
+			}
+		}
+		taken = 200 - refused
+		if n := r.log.waiting(); n != maxFlights || refused == 0 || taken > maxFlights+maxBatchBytes/len(word) {
+			t.Errorf("%d appends under way, %d steps taken, %d refused", n, taken, refused)
+		}
+		r.log.report(1, nil)
+		synctest.Wait()
+		if n := r.log.waiting(); n != maxFlights { // what gathered is one more
+			t.Errorf("%d appends are under way after one has landed", n)
+		}
+		r.log.report(maxFlights, nil)
+		synctest.Wait()
+		if got := len(r.take()); got != taken || len(r.words()) != taken {
+			t.Errorf("%d answers, %d words, of %d steps taken", got, len(r.words()), taken)
+		}
+	})
+}
+
 func TestChangedIsInOrderWithSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2)
@@ -635,6 +671,38 @@ func TestStopAnswersEverybody(t *testing.T) {
 		r.say("after")
 		r.Each(func(int32, *words, *Step) { t.Error("a machine is left") })
 		r.want("a=1", "b=2", "after=unavailable")
+	})
+}
+
+// What gathered behind a crowd of appends is appended before the loop ends.
+func TestStopFinishesWhatHasGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		r.Lead(0, 0, r.log)
+		for range maxFlights + 3 {
+			r.say("x", "x")
+			synctest.Wait()
+		}
+		go func() {
+			for range 10 {
+				r.log.report(r.log.waiting(), nil)
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		r.Stop()
+		time.Sleep(time.Second)
+		got := r.take()
+		if len(got) != maxFlights+3 {
+			t.Errorf("%d answers", len(got))
+		}
+		for i, a := range got {
+			if a != fmt.Sprintf("x=%d", i+1) {
+				t.Fatalf("answer %d is %q", i, a)
+			}
+		}
+		if r.log.end != maxFlights+3 {
+			t.Errorf("%d records are in the log", r.log.end)
+		}
 	})
 }
 
