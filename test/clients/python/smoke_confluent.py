@@ -168,6 +168,13 @@ with report.check("administer a group"):
         raise AssertionError("a deleted group was deleted again")
     except KafkaException as e:
         assert e.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND, e
+with report.check("transactions begin or are refused"):
+    p = Producer({"bootstrap.servers": broker, "transactional.id": smoke.topic("confluent", "txn")})
+    try:
+        p.init_transactions(20)
+    except KafkaException as e:
+        assert e.args[0].code() != KafkaError._TIMED_OUT, e
+        print("refused:", e)
 with report.check("delete topics"):
     result(admin.delete_topics([name, t]))
     smoke.wait_for("the topics are gone", lambda: name not in admin.list_topics(timeout=10).topics)

@@ -10,6 +10,6 @@ part_run() {
   find "$src" -maxdepth 1 -name '*_test.go' ! -name address_test.go ! -name protocol_test.go -print0 | xargs -0 sed -i \
     -e "s/\"localhost:9092\"/\"$BROKER_ADDR\"/g; s/TCP(\"localhost\")/TCP(\"$BROKER_ADDR\")/g; s/\"tcp\", \"127.0.0.1:9092\"/\"tcp\", \"$BROKER_ADDR\"/" \
     -e "s/Host: \"localhost\", Port: 9092/Host: \"$host\", Port: $port/g; s/\.Host != \"localhost\"/.Host != \"$host\"/; s/\.Port != 9092/.Port != $port/"
-  (cd "$src" && GOFLAGS=-mod=mod KAFKA_SKIP_NETTEST=1 KAFKA_VERSION=4.4.0 timeout 240 go test -v -count=1 -timeout 200s -run "$(suite_tests "$clients/suites/kafka-go.tests")" .) >"$out/$part.go" 2>&1
+  (cd "$src" && GOFLAGS=-mod=mod KAFKA_SKIP_NETTEST=1 KAFKA_VERSION=4.4.0 timeout 300 go test -v -count=1 -timeout 280s -run "$(suite_tests "$clients/suites/kafka-go.tests")" .) >"$out/$part.go" 2>&1
   suite_results "$out/$part.go" kafka-go.tests
 }

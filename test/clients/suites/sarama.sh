@@ -19,7 +19,7 @@ part_run() {
   for i in 1 2 3 4 5; do
     curl -sf -X POST http://127.0.0.1:$api/proxies -d "{\"name\":\"kafka$i\",\"listen\":\"127.0.0.1:$((base + i))\",\"upstream\":\"$BROKER_ADDR\",\"enabled\":true}" >/dev/null || { cat "$out/$part.proxy"; kill $proxy; return 1; }
   done
-  (cd "$src" && TOXIPROXY_ADDR=http://127.0.0.1:$api KAFKA_VERSION=4.3.1 timeout 240 "$cache/suites/sarama.test" -test.v -test.timeout 220s -test.run "$(suite_tests "$clients/suites/sarama.tests")") >"$out/$part.go" 2>&1
+  (cd "$src" && TOXIPROXY_ADDR=http://127.0.0.1:$api KAFKA_VERSION=4.3.1 timeout 300 "$cache/suites/sarama.test" -test.v -test.timeout 280s -test.run "$(suite_tests "$clients/suites/sarama.tests")") >"$out/$part.go" 2>&1
   kill $proxy
   suite_results "$out/$part.go" sarama.tests
 }

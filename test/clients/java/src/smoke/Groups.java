@@ -35,6 +35,7 @@ import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -88,6 +89,8 @@ public final class Groups {
         check("describe and list by Admin", g::describe);
         check("remove members by Admin", g::remove);
         check("settings of a group", g::settings);
+        check("transactions begin or are refused", g::transactions);
+        check("a share consumer polls or is refused", g::share);
         g.producer.close();
         g.admin.close();
         System.exit(Smoke.bad ? 1 : 0);
@@ -583,5 +586,36 @@ public final class Groups {
         until("the setting", () -> admin.describeConfigs(List.of(r)).all().get().get(r).get("consumer.session.timeout.ms").value().equals("50000"));
         fails(org.apache.kafka.common.errors.InvalidConfigurationException.class, admin.incrementalAlterConfigs(Map.of(r, List.<AlterConfigOp>of(
             new AlterConfigOp(new ConfigEntry("consumer.session.timeout.ms", "1"), AlterConfigOp.OpType.SET)))).all());
+    }
+
+    /** A broker without transactions refuses them for good: a client that was told to wait would wait for ever. */
+    private void transactions() throws Exception {
+        try (KafkaProducer<byte[], byte[]> p = new KafkaProducer<>(Map.of("bootstrap.servers", broker, "transactional.id", name("txn"), "max.block.ms", 30_000),
+            new ByteArraySerializer(), new ByteArraySerializer())) {
+            p.initTransactions();
+        } catch (org.apache.kafka.common.errors.TimeoutException e) {
+            throw e;
+        } catch (org.apache.kafka.common.KafkaException e) {
+            System.out.println("refused: " + e);
+        }
+    }
+
+    private void share() throws Exception {
+        String topic = topic("share", 1);
+        Map<String, Object> c = Map.of("bootstrap.servers", broker, "group.id", name("share"), "default.api.timeout.ms", 30_000);
+        long begun = System.nanoTime();
+        try (KafkaShareConsumer<byte[], byte[]> s = new KafkaShareConsumer<>(c, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            s.subscribe(List.of(topic));
+            for (int i = 0; i < 20; i++) {
+                s.poll(Duration.ofMillis(100));
+            }
+        } catch (org.apache.kafka.common.errors.TimeoutException e) {
+            throw e;
+        } catch (org.apache.kafka.common.KafkaException e) {
+            System.out.println("refused: " + e);
+        }
+        if (System.nanoTime() - begun > Duration.ofSeconds(25).toNanos()) {
+            throw new AssertionError("it took longer than 25 s");
+        }
     }
 }
