@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -113,12 +114,15 @@ public final class Groups {
         return name;
     }
 
-    private void produce(String topic, int count) {
+    private void produce(String topic, int count) throws Exception {
         int partitions = producer.partitionsFor(topic).size();
+        List<Future<?>> sent = new ArrayList<>();
         for (int i = 0; i < count * partitions; i++) {
-            producer.send(new ProducerRecord<>(topic, i % partitions, null, bytes("" + i)));
+            sent.add(producer.send(new ProducerRecord<>(topic, i % partitions, null, bytes("" + i))));
         }
-        producer.flush();
+        for (Future<?> f : sent) {
+            f.get();
+        }
     }
 
     private KafkaConsumer<byte[], byte[]> consumer(String group, Map<String, Object> how) {
@@ -211,7 +215,7 @@ public final class Groups {
             return m;
         }
 
-        void more(int count) {
+        void more(int count) throws Exception {
             written += count;
             produce(topic, count);
         }
