@@ -108,8 +108,6 @@ func (m *Machine) checkCommits(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetC
 			case *code != 0:
 			case m.metadataTooLarge(req, p):
 				*code = kerr.OffsetMetadataTooLarge.Code
-			case p.Offset < -1: // nobody means that; -1 is Kafka's "no offset"
-				*code = kerr.InvalidRequest.Code
 			default:
 				if per != nil {
 					if code := per(topics[i].Name, p.Partition); code != 0 {

@@ -237,11 +237,15 @@ func TestMetadataThatARecordCannotHold(t *testing.T) {
 	}
 }
 
-func TestOffsetsThatNobodyMeansAreRefused(t *testing.T) {
+// kafkajs commits -2 and -1 to set a group to the start and the end of a partition, and reads them back.
+func TestNegativeOffsetsAreKept(t *testing.T) {
 	h := newHarness(t)
 	h.create("orders", 1)
-	for _, offset := range []int64{-2, -1001, math.MinInt64} {
-		h.commits(with(commitRequest("g"), "orders", 0, offset), kerr.InvalidRequest)
+	for _, offset := range []int64{-2, -1, -1001, math.MinInt64} {
+		h.commits(with(commitRequest("g"), "orders", 0, offset), nil)
+		if got := h.fetched("g", "orders", 0).Offset; got != offset {
+			t.Errorf("committed %d, fetched %d", offset, got)
+		}
 	}
 }
 
