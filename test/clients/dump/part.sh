@@ -55,6 +55,25 @@ across() {
   done
 }
 
+# groups ADDRESS: a group of each protocol, with offsets.
+groups() {
+  local p
+  for p in classic consumer; do
+    class $tools.consumer.ConsoleConsumer --bootstrap-server "$1" --topic d-none --group "g-$p" --command-property "group.protocol=$p" \
+      --command-property client.id=c --from-beginning --max-messages 7000 --timeout-ms 60000 | wc -l | grep -q '^ *7000$' || return 1
+  done
+}
+# group_kinds OUT DIRECTORY: what Kafka's decoder makes of the records of groups in all partitions of __consumer_offsets:
+# each kind once, without what differs from run to run.
+group_kinds() {
+  local files
+  files=$(find "$2"/__consumer_offsets-* -name '*.log' -size +0 | paste -sd,)
+  class $tools.DumpLogSegments --offsets-decoder --files "$files" >"$d/raw" 2>"$d/err" || { tail -3 "$d/err"; return 1; }
+  sed -nE 's/.* key: (.*)/\1/p' "$d/raw" | sed -E -e 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/UUID/g; s/"[A-Za-z0-9_-]{22}"/"ID"/g' \
+    -e 's/("(offset|commitTimestamp|currentStateTimestamp|metadataHash|generation|epoch|memberEpoch|previousMemberEpoch|assignmentEpoch|assignmentTimestamp|leaderEpoch|timestamp)":)"?-?[0-9]+"?/\1N/g' \
+    -e 's/"(subscription|assignment)":"[^"]*"/"\1":"BYTES"/g' | grep '"g-' | grep -v '"protocolType":"",' | LC_ALL=C sort -u >"$1"
+}
+
 # kafka_start: Kafka itself, one node, its data in $d/kafka-data.
 kafka_start() {
   local port=$((20000 + RANDOM % 10000)) i
@@ -67,6 +86,7 @@ controller.listener.names=CONTROLLER
 log.dirs=$d/kafka-data
 log.segment.bytes=1048576
 offsets.topic.replication.factor=1
+group.initial.rebalance.delay.ms=0
 P
   class kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c "$d/kafka.properties" || return 1
   java -Xmx512m -XX:+UseSerialGC -cp "$jars/*" kafka.Kafka "$d/kafka.properties" >"$d/kafka.log" 2>&1 &
@@ -87,6 +107,12 @@ part_run() {
   d=$(mktemp -d) kafka_pid=
   if fill "$BROKER_ADDR"; then across ringmain "$broker_dir/data"; else fail "written by ringmain" "a tool of Kafka's failed"; fi
   if kafka_start && fill "$KAFKA_ADDR"; then across kafka "$d/kafka-data"; else fail "written by kafka" "Kafka or a tool of its failed"; fi
+  # A group's records are read by Kafka's decoder as those that Kafka wrote.
+  if groups "$BROKER_ADDR" && groups "$KAFKA_ADDR" && group_kinds "$d/own" "$broker_dir/data" && group_kinds "$d/kafka" "$d/kafka-data"; then
+    diff "$d/kafka" "$d/own" && [ -s "$d/own" ] && pass "records of groups" || fail "records of groups" "Kafka's decoder tells them from Kafka's: $(diff "$d/kafka" "$d/own" | grep '^[<>]' | head -3 | cut -c1-200 | tr '\n' ' ')"
+  else
+    fail "records of groups" "a tool of Kafka's failed"
+  fi
   [ -z "$kafka_pid" ] || { kill "$kafka_pid"; wait "$kafka_pid"; }
   rm -rf "$d"
 }
