@@ -229,7 +229,7 @@ var consumerGroupHeartbeatScenarios = []scenario{
 			}
 		}
 		one = s.step("one gives up").beat(s.owning(s.beating(g, "one", one), "a", left...))
-		two = s.step("two takes").beat(s.beating(g, "two", two))
+		s.step("two takes").beat(s.beating(g, "two", two))
 		s.seen(g)
 		s.step("two leaves").ask(s.leaving(g, "two", -1))
 		one = s.assigned(g, "one", one)
@@ -270,7 +270,7 @@ var consumerGroupHeartbeatScenarios = []scenario{
 		one := s.step("range").beat(by("one", "range"))
 		s.seen(g)
 		two := s.step("uniform beside it").beat(by("two", "uniform"))
-		two = s.assigned(g, "two", two)
+		s.assigned(g, "two", two)
 		s.seen(g)
 		three := s.step("uniform by most").beat(by("three", "uniform"))
 		s.assigned(g, "three", three)
