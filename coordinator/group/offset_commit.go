@@ -2,6 +2,7 @@ package group
 
 import (
 	"math"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -24,8 +25,12 @@ const maxCommitBytes = 16 << 20
 //   - A commit of a group that is not there makes it, if it names no generation.
 //   - The same offset again is stored again: its time counts for expiry.
 //   - Version 10 names topics by id.
+//   - A topic that exists and none of whose partitions is named is not answered.
 func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitRequest, _ Client, reply func(*kmsg.OffsetCommitResponse, error)) {
 	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
+	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.OffsetCommitRequestTopic) bool {
+		return len(t.Partitions) == 0 && commitTopic(s.Image, req.Version, &t) != nil
+	})
 	resp.Topics = make([]kmsg.OffsetCommitResponseTopic, len(req.Topics))
 	topics := make([]*metadata.Topic, len(req.Topics)) // nil where there is none
 	exists := false
