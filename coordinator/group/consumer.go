@@ -128,9 +128,6 @@ func (c *consumer) mayCommit(s *coordinator.Step, by *commitCredentials) (int16,
 }
 
 func (c *consumer) mayFetch(_ *coordinator.Step, memberID string, epoch int32) int16 {
-	if memberID == "" && epoch < 0 {
-		return 0
-	}
 	m := c.members[memberID]
 	switch {
 	case m == nil:

@@ -17,7 +17,8 @@ import (
 //
 //   - What is not there, be it the group, the partition or the commit, is offset -1
 //     without an error.
-//   - Version 9 and newer may name a member, which is checked if the group is there.
+//   - Version 9 and newer may name a member, which is checked if the group is there. An
+//     empty name is one, too.
 //   - Version 10 names topics by id, and an offset that was committed for a topic of
 //     the same name with another id is not that topic's: it reads as -1.
 //   - stable makes no difference: only commits of transactions are ever unstable.
@@ -25,7 +26,7 @@ func (m *Machine) OffsetFetch(s *coordinator.Step, version int16, stable bool, r
 	resp := kmsg.NewOffsetFetchResponseGroup()
 	resp.Group = req.Group
 	g := m.groups[req.Group]
-	if g != nil {
+	if g != nil && (req.MemberID != nil || req.MemberEpoch >= 0) {
 		memberID := ""
 		if req.MemberID != nil {
 			memberID = *req.MemberID

@@ -86,7 +86,7 @@ func TestTheGroupSaysWhichMemberMayFetch(t *testing.T) {
 	g := h.script("g", scripted{k: Consumer, st: "Stable", typ: "consumer", n: 1})
 	for _, topics := range [][]model.TopicPartition{nil, {{Topic: "orders"}}} {
 		req := fetchRequest("g", topics...)
-		if got := h.fetch(9, req); shown(h, got) != "orders-0:5" || g.fetchedBy != "" || g.fetchedEpoch != -1 {
+		if got := h.fetch(9, req); shown(h, got) != "orders-0:5" || g.fetchedBy != "" || g.fetchedEpoch != 0 {
 			t.Errorf("%s by %q in epoch %d", shown(h, got), g.fetchedBy, g.fetchedEpoch)
 		}
 		req.MemberID, req.MemberEpoch = kmsg.StringPtr("m"), 4
@@ -99,7 +99,11 @@ func TestTheGroupSaysWhichMemberMayFetch(t *testing.T) {
 		if g.fetchedBy != "m" || g.fetchedEpoch != 4 {
 			t.Errorf("%q in epoch %d was asked for", g.fetchedBy, g.fetchedEpoch)
 		}
-		g.fetchCode = 0
+		req.MemberID, req.MemberEpoch = kmsg.StringPtr(""), -1
+		if h.fetch(9, req); g.fetchedBy != "" || g.fetchedEpoch != -1 {
+			t.Errorf("%q in epoch %d was asked for", g.fetchedBy, g.fetchedEpoch)
+		}
+		g.fetchCode, g.fetchedEpoch = 0, 0
 	}
 	// As Kafka: a group that is not there has no member to be wrong.
 	req := fetchRequest("nobody", model.TopicPartition{Topic: "orders"})
