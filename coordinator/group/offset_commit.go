@@ -24,6 +24,8 @@ const maxCommitBytes = 16 << 20
 //     all the others.
 //   - A commit of a group that is not there makes it, if it names no generation.
 //   - The same offset again is stored again: its time counts for expiry.
+//   - An offset is any number. Below zero it is none to consumers, and clients commit -1
+//     and -2 to have a group begin at the end or the start (kafkajs does).
 //   - Version 10 names topics by id.
 //   - A topic that exists and none of whose partitions is named is not answered.
 func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitRequest, _ Client, reply func(*kmsg.OffsetCommitResponse, error)) {
@@ -111,8 +113,6 @@ func (m *Machine) checkCommits(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetC
 			case *code != 0:
 			case m.metadataTooLarge(req, p):
 				*code = kerr.OffsetMetadataTooLarge.Code
-			case p.Offset < -1: // nobody means that; -1 is Kafka's "no offset"
-				*code = kerr.InvalidRequest.Code
 			default:
 				if per != nil {
 					if code := per(topics[i].Name, p.Partition); code != 0 {

@@ -237,11 +237,12 @@ func TestMetadataThatARecordCannotHold(t *testing.T) {
 	}
 }
 
-func TestOffsetsThatNobodyMeansAreRefused(t *testing.T) {
+func TestOffsetsBelowZeroAreKept(t *testing.T) {
 	h := newHarness(t)
 	h.create("orders", 1)
-	for _, offset := range []int64{-2, -1001, math.MinInt64} {
-		h.commits(with(commitRequest("g"), "orders", 0, offset), kerr.InvalidRequest)
+	for _, offset := range []int64{-1, -2, -1001, math.MinInt64} {
+		h.commit("g", "orders", 0, offset)
+		h.offsets("orders", map[string]int64{"g": offset})
 	}
 }
 
