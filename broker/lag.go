@@ -24,6 +24,9 @@ func (l GroupLag) Committed(ctx context.Context, visit func(lag.Commit)) error {
 	return l.ask(ctx, func(m *group.Machine, s *coordinator.Step, reply func(func(), error)) {
 		var found []lag.Commit
 		m.Committed(func(id string, kind group.Kind, state string, topic string, partition int32, offset, commitMs int64) {
+			if offset < 0 { // none: it is committed to begin at an end of the log
+				return
+			}
 			found = append(found, lag.Commit{Group: id, Type: string(kind), State: state, Topic: topic, Partition: partition, Offset: offset, TimeMs: commitMs})
 		})
 		reply(func() {

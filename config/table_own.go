@@ -3,7 +3,7 @@ package config
 // Keys of our own, in server.properties only unless said otherwise.
 var ownDefs = []Def{
 	{Name: "ringmain.http.listen", Type: String, Default: "127.0.0.1:9080", Importance: High,
-		Status: Honoured, Doc: "Address of the HTTP port (metrics, health, REST, console) as host:port; off opens none, port 0 takes a free one."},
+		Status: Honoured, Doc: "Address of the HTTP port (metrics, health, REST) as host:port; off opens none, port 0 takes a free one."},
 	{Name: "ringmain.io.engine", Type: String, Default: "auto", Check: oneOf("auto", "uring", "pwritev"),
 		Status: Honoured, Doc: "How logs are written and synced: io_uring, plain pwritev, or what a probe of the data directory finds best."},
 	{Name: "ringmain.durability", Type: String, Default: "fsync", Check: oneOf("fsync", "page-cache"), Importance: High,

@@ -490,7 +490,7 @@ func (c *simulatedConsumer) join() {
 	req := kmsg.NewPtrJoinGroupRequest()
 	req.Version, req.Group, req.MemberID, req.InstanceID = c.version, simulatedGroup, c.memberID, c.instance
 	req.SessionTimeoutMillis, req.RebalanceTimeoutMillis = 6000, rebalanceTimeoutMs
-	req.ProtocolType = consumers
+	req.ProtocolType = consumerProtocolType
 	protocols := []kmsg.JoinGroupRequestProtocol{
 		{Name: "range", Metadata: []byte(c.metadata)}, {Name: "sticky", Metadata: []byte(c.metadata)}}
 	call(c, c.turn, int64(rebalanceTimeoutMs)+5000, false, func(m *Machine, s *coordinator.Step, reply func(*kmsg.JoinGroupResponse, error)) {
@@ -545,7 +545,7 @@ func (c *simulatedConsumer) joined(r *kmsg.JoinGroupResponse, err error) {
 	call(c, c.turn, 15_000, false, func(m *Machine, s *coordinator.Step, reply func(*kmsg.SyncGroupResponse, error)) {
 		req := kmsg.NewPtrSyncGroupRequest()
 		req.Version, req.Group, req.MemberID, req.InstanceID, req.Generation = 5, simulatedGroup, r.MemberID, c.instance, r.Generation
-		req.ProtocolType, req.Protocol = kmsg.StringPtr(consumers), &protocol
+		req.ProtocolType, req.Protocol = kmsg.StringPtr(consumerProtocolType), &protocol
 		req.GroupAssignment = shares
 		m.SyncGroup(s, req, func(a *kmsg.SyncGroupResponse, err error) {
 			if err == nil && a.ErrorCode == 0 {

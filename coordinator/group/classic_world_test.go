@@ -1,13 +1,8 @@
 package group
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"os"
 	"testing"
 	"time"
 
@@ -15,11 +10,6 @@ import (
 
 	"ringmain/coordinator"
 )
-
-// kafkaAddress is a broker of Apache Kafka 4.4 with
-// group.initial.rebalance.delay.ms=0 and group.max.size=4; where it is set, the
-// scenarios that do not need a configuration of their own run there instead.
-var kafkaAddress = os.Getenv("RINGMAIN_GROUP_KAFKA")
 
 // world is where a scenario happens: a machine with a clock of its own, or Kafka.
 type world struct {
@@ -180,8 +170,6 @@ func (a *answer[R]) waits() {
 	}
 }
 
-var testClient = Client{ID: "c", Host: "/127.0.0.1"}
-
 // send gives a request to the machine, or to Kafka.
 func send[R kmsg.Response](w *world, req kmsg.Request, to func(s *coordinator.Step, reply func(R, error))) *answer[R] {
 	a := &answer[R]{w: w, done: make(chan struct{})}
@@ -265,33 +253,4 @@ func (w *world) warmUp() {
 		time.Sleep(100 * time.Millisecond)
 	}
 	w.t.Fatal("Kafka has no coordinator")
-}
-
-// askKafka sends a request to Kafka on a connection of its own.
-func askKafka(req kmsg.Request) (kmsg.Response, error) {
-	conn, err := net.Dial("tcp", kafkaAddress)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		return nil, err
-	}
-	if _, err := conn.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(testClient.ID)).AppendRequest(nil, req, 7)); err != nil {
-		return nil, err
-	}
-	var size [4]byte
-	if _, err := io.ReadFull(conn, size[:]); err != nil {
-		return nil, err
-	}
-	frame := make([]byte, binary.BigEndian.Uint32(size[:]))
-	if _, err := io.ReadFull(conn, frame); err != nil {
-		return nil, err
-	}
-	response := req.ResponseKind()
-	body := frame[4:]
-	if response.IsFlexible() {
-		body = body[1:]
-	}
-	return response, errors.Join(response.ReadFrom(body))
 }

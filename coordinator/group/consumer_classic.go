@@ -28,12 +28,8 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 		id = m.cfg.NewID()
 	}
 	subscription, ok := firstSubscription(req.Protocols)
-	said := 0
-	for i := range req.Protocols {
-		said += len(req.Protocols[i].Name) + len(req.Protocols[i].Metadata)
-	}
 	switch {
-	case len(id) > records.MaxString || said > memberMaxBytes:
+	case len(id) > records.MaxString || protocolBytes(req.Protocols) > memberMaxBytes:
 		p.refuse(s, kerr.InvalidRequest.Code)
 		return
 	case m.cfg.Migration == (MigrationPolicy{}):

@@ -64,7 +64,7 @@ func (sc *scene) joining(j classicJoin) func() *kmsg.JoinGroupResponse {
 		req.Protocols = append(req.Protocols, kmsg.JoinGroupRequestProtocol{Name: name, Metadata: metadata})
 	}
 	return exchange(sc, req, func(s *coordinator.Step, reply func(*kmsg.JoinGroupResponse, error)) {
-		sc.m.JoinGroup(s, req, sceneClient, reply)
+		sc.m.JoinGroup(s, req, testClient, reply)
 	})
 }
 
@@ -123,7 +123,7 @@ func exchange[R kmsg.Response](sc *scene, req kmsg.Request, to func(s *coordinat
 	if sc.kafka {
 		answer := make(chan kmsg.Response, 1)
 		go func() {
-			r, err := sceneAsk(req)
+			r, err := askKafka(req)
 			if err != nil {
 				sc.t.Error(err)
 			}

@@ -26,7 +26,7 @@ func (sc *scene) commitVersion(version int16, member string, epoch, partition in
 	topic.Partitions = append(topic.Partitions, p)
 	req.Topics = append(req.Topics, topic)
 	r := exchange(sc, req, func(s *coordinator.Step, reply func(*kmsg.OffsetCommitResponse, error)) {
-		sc.m.OffsetCommit(s, req, sceneClient, reply)
+		sc.m.OffsetCommit(s, req, testClient, reply)
 	})()
 	return r.Topics[0].Partitions[0].ErrorCode
 }

@@ -2,13 +2,9 @@ package group
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -22,12 +18,6 @@ import (
 	"ringmain/model"
 )
 
-// sceneKafka is a broker of Apache Kafka 4.4 with group.consumer.max.size=4,
-// group.consumer.assignment.interval.ms=0 and group.initial.rebalance.delay.ms=0;
-// where it is set, the scenes that need no clock and no other configuration run
-// there instead.
-var sceneKafka = os.Getenv("RINGMAIN_GROUP_KAFKA")
-
 // scene is one group and its topics, at a machine with a clock of its own, or at Kafka.
 type scene struct {
 	*harness // nil at Kafka
@@ -37,9 +27,7 @@ type scene struct {
 	names    map[model.TopicID]string
 }
 
-var sceneClient = Client{ID: "c", Host: "/127.0.0.1"}
-
-// asKafka is the configuration that sceneKafka is to have.
+// asKafka is the configuration that kafkaAddress is to have.
 func asKafka(cfg *Config) {
 	cfg.ConsumerMaxSize = 4
 	cfg.ConsumerSettings = func(*metadata.Image, string) ConsumerSettings {
@@ -49,7 +37,7 @@ func asKafka(cfg *Config) {
 
 // newScene is one that Kafka can stand in for.
 func newScene(t *testing.T) *scene {
-	if sceneKafka == "" {
+	if kafkaAddress == "" {
 		return newMachineScene(t, asKafka)
 	}
 	t.Parallel()
@@ -57,10 +45,10 @@ func newScene(t *testing.T) *scene {
 	find := kmsg.NewPtrFindCoordinatorRequest()
 	find.Version, find.CoordinatorKey = 0, sc.group
 	for range 100 {
-		if r, err := sceneAsk(find); err == nil && r.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
+		if r, err := askKafka(find); err == nil && r.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
 			d := kmsg.NewPtrConsumerGroupDescribeRequest()
 			d.Groups = []string{sc.group}
-			if r, err := sceneAsk(d); err == nil && r.(*kmsg.ConsumerGroupDescribeResponse).Groups[0].ErrorCode == 69 {
+			if r, err := askKafka(d); err == nil && r.(*kmsg.ConsumerGroupDescribeResponse).Groups[0].ErrorCode == 69 {
 				return sc
 			}
 		}
@@ -72,7 +60,7 @@ func newScene(t *testing.T) *scene {
 
 // newMachineScene is one that looks inside, or lets time pass.
 func newMachineScene(t *testing.T, change ...func(*Config)) *scene {
-	if sceneKafka != "" {
+	if kafkaAddress != "" {
 		t.Skip("is not for Kafka")
 	}
 	return &scene{harness: newHarness(t, change...), t: t, group: "g", names: map[model.TopicID]string{}}
@@ -237,7 +225,7 @@ func (sc *scene) heartbeat(req *kmsg.ConsumerGroupHeartbeatRequest) got {
 		r = sc.ask(req).(*kmsg.ConsumerGroupHeartbeatResponse)
 	} else {
 		sc.step(func(s *coordinator.Step) {
-			sc.m.ConsumerGroupHeartbeat(s, req, sceneClient, func(response *kmsg.ConsumerGroupHeartbeatResponse, err error) {
+			sc.m.ConsumerGroupHeartbeat(s, req, testClient, func(response *kmsg.ConsumerGroupHeartbeatResponse, err error) {
 				if err != nil || r != nil {
 					sc.t.Fatal(err, r)
 				}
@@ -312,39 +300,11 @@ func (sc *scene) shows(state string, epoch, assignmentEpoch int32) {
 
 func (sc *scene) ask(req kmsg.Request) kmsg.Response {
 	sc.t.Helper()
-	r, err := sceneAsk(req)
+	r, err := askKafka(req)
 	if err != nil {
 		sc.t.Fatal(err)
 	}
 	return r
-}
-
-// sceneAsk sends a request to Kafka on a connection of its own.
-func sceneAsk(req kmsg.Request) (kmsg.Response, error) {
-	conn, err := net.Dial("tcp", sceneKafka)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		return nil, err
-	}
-	if _, err := conn.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(sceneClient.ID)).AppendRequest(nil, req, 7)); err != nil {
-		return nil, err
-	}
-	var size [4]byte
-	if _, err := io.ReadFull(conn, size[:]); err != nil {
-		return nil, err
-	}
-	frame := make([]byte, binary.BigEndian.Uint32(size[:]))
-	if _, err := io.ReadFull(conn, frame); err != nil {
-		return nil, err
-	}
-	response, body := req.ResponseKind(), frame[4:]
-	if response.IsFlexible() {
-		body = body[1:]
-	}
-	return response, errors.Join(response.ReadFrom(body))
 }
 
 // lasting is what records tell of the group's members.

@@ -289,7 +289,7 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 func (sim *simulation) deliver(c *simClient, chaos bool) {
 	var answer *kmsg.ConsumerGroupHeartbeatResponse
 	sim.step(func(s *coordinator.Step) {
-		sim.m.ConsumerGroupHeartbeat(s, c.request, sceneClient, func(r *kmsg.ConsumerGroupHeartbeatResponse, err error) {
+		sim.m.ConsumerGroupHeartbeat(s, c.request, testClient, func(r *kmsg.ConsumerGroupHeartbeatResponse, err error) {
 			if err != nil {
 				sim.failf("%v", err)
 			}
@@ -382,7 +382,7 @@ func (sim *simulation) joinClassic(c *simClient, chaos bool) {
 		return
 	}
 	r, lost := classicExchange(sim, chaos, func(s *coordinator.Step, reply func(*kmsg.JoinGroupResponse, error)) {
-		sim.m.JoinGroup(s, req, sceneClient, reply)
+		sim.m.JoinGroup(s, req, testClient, reply)
 	})
 	switch {
 	case lost:

@@ -47,7 +47,7 @@ func (g *group) retainedSince(s *coordinator.Step) (ms int64, ok bool) {
 		}
 		return sinceCommit, true
 	case "Stable":
-		return sinceCommit, g.members.protocolType() == consumers
+		return sinceCommit, g.members.protocolType() == consumerProtocolType
 	}
 	return 0, false
 }

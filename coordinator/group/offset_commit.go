@@ -24,9 +24,15 @@ const maxCommitBytes = 16 << 20
 //     all the others.
 //   - A commit of a group that is not there makes it, if it names no generation.
 //   - The same offset again is stored again: its time counts for expiry.
+//   - An offset is any number. Below zero it is none to consumers, and clients commit -1
+//     and -2 to have a group begin at the end or the start (kafkajs does).
 //   - Version 10 names topics by id.
+//   - A topic that exists and none of whose partitions is named is not answered.
 func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitRequest, _ Client, reply func(*kmsg.OffsetCommitResponse, error)) {
 	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
+	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.OffsetCommitRequestTopic) bool {
+		return len(t.Partitions) == 0 && commitTopic(s.Image, req.Version, &t) != nil
+	})
 	resp.Topics = make([]kmsg.OffsetCommitResponseTopic, len(req.Topics))
 	topics := make([]*metadata.Topic, len(req.Topics)) // nil where there is none
 	exists := false

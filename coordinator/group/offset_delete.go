@@ -22,7 +22,7 @@ func (m *Machine) OffsetDelete(s *coordinator.Step, req *kmsg.OffsetDeleteReques
 		resp.ErrorCode = kerr.InvalidGroupID.Code
 	case g == nil:
 		resp.ErrorCode = kerr.GroupIDNotFound.Code
-	case g.members.protocolType() != consumers && g.members.mayDelete() != 0:
+	case g.members.protocolType() != consumerProtocolType && g.members.mayDelete() != 0:
 		resp.ErrorCode = kerr.NonEmptyGroup.Code
 	default:
 		resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, len(req.Topics))
@@ -32,9 +32,6 @@ func (m *Machine) OffsetDelete(s *coordinator.Step, req *kmsg.OffsetDeleteReques
 	}
 	coordinator.Answer(s, reply, resp)
 }
-
-// consumers is the protocol type of consumers.
-const consumers = "consumer"
 
 func (m *Machine) deleteOffsets(s *coordinator.Step, g *group, req *kmsg.OffsetDeleteRequestTopic) kmsg.OffsetDeleteResponseTopic {
 	topic := s.Image.Topic(req.Topic)
@@ -58,5 +55,5 @@ func (m *Machine) deleteOffsets(s *coordinator.Step, g *group, req *kmsg.OffsetD
 // subscriptions cannot be read is not known.
 func (g *group) reads(topic string) bool {
 	yes, known := g.members.subscribed(topic)
-	return yes || !known && g.members.protocolType() == consumers
+	return yes || !known && g.members.protocolType() == consumerProtocolType
 }

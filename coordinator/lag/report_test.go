@@ -163,6 +163,28 @@ func TestSamplesAreBounded(t *testing.T) {
 	}
 }
 
+// A log that grew by fits and starts over a week, with a group at its beginning.
+func TestSamplesOfLongAgo(t *testing.T) {
+	var s samples
+	const step, week = 5_000, 7 * 24 * 3600_000
+	end := func(ms int64) int64 { // nothing in every second hour
+		hour := int64(3600_000)
+		return ms/(2*hour)*hour + min(ms%(2*hour), hour)
+	}
+	for ms := int64(0); ms <= week; ms += step {
+		s.add(ms, end(ms), 0)
+	}
+	for came := int64(0); came < week; came += 1800_000 {
+		if end(came) == end(came+1) {
+			continue
+		}
+		ms, known := s.arrived(end(came))
+		if off := max(ms-came, came-ms); !known || off > (week-came)/4+step {
+			t.Errorf("what came %d s ago counts as of %d s ago, known %v", (week-came)/1000, (week-ms)/1000, known)
+		}
+	}
+}
+
 func TestSamplesOfALogThatStandsStill(t *testing.T) {
 	var s samples
 	for ms := int64(0); ms < 1000; ms += 10 {

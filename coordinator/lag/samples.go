@@ -1,8 +1,13 @@
 package lag
 
-// maxSamples bounds what is kept for one partition. When it is reached, every second of
-// the older half goes: what is long ago is known less exactly, and never forgotten as
-// long as a group stands before it.
+import (
+	"math"
+	"slices"
+)
+
+// maxSamples bounds what is kept for one partition: what is long ago is known less
+// exactly, and never forgotten as long as a group stands before it. With so many the
+// time between two is at most a quarter of how long ago they are.
 const maxSamples = 64
 
 // sample says that the log ended at end at a time. 16 bytes.
@@ -32,20 +37,22 @@ func (s *samples) add(ms, end, needed int64) {
 	}
 	s.list = append(s.list[:0], s.list[first:]...)
 	if len(s.list) == maxSamples {
-		s.thin()
+		s.thin(ms)
 	}
 	s.list = append(s.list, sample{ms, end})
 }
 
-// thin drops every second sample of the older half, but not the first.
-func (s *samples) thin() {
-	kept := s.list[:1]
-	for i := 2; i < len(s.list); i++ {
-		if i >= maxSamples/2 || i%2 == 0 {
-			kept = append(kept, s.list[i])
+// thin drops the sample that is missed least: the time that its neighbours are apart is
+// the smallest part of their age. The first one stays.
+func (s *samples) thin(nowMs int64) {
+	least, drop := math.Inf(1), 0
+	for i := 1; i+1 < len(s.list); i++ {
+		before, after := s.list[i-1].ms, s.list[i+1].ms
+		if part := float64(after-before) / float64(nowMs-before+1); part < least {
+			least, drop = part, i
 		}
 	}
-	s.list = kept
+	s.list = slices.Delete(s.list, drop, drop+1)
 }
 
 // arrived gives the time at which the record at offset came, between the samples

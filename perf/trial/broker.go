@@ -21,6 +21,8 @@ const (
 	// askReadyEvery is the pause between two questions whether it serves. A start
 	// takes tens of milliseconds, and Took is known no better than this.
 	askReadyEvery = 2 * time.Millisecond
+	// tailBytes is how much of a broker's log is kept.
+	tailBytes = 4 << 10
 )
 
 // Build is a binary of ringmain and how to run it.
@@ -34,7 +36,7 @@ type Build struct {
 type Broker struct {
 	build  Build
 	cmd    *exec.Cmd
-	stderr tail
+	stderr Tail
 	exited chan struct{}
 	ready  map[string]string // what it said when it was ready
 	took   time.Duration
@@ -50,7 +52,7 @@ func (b Build) Start(ctx context.Context) (*Broker, error) {
 	for _, kv := range b.Overrides {
 		args = append(args, "--override", kv)
 	}
-	r := &Broker{build: b, cmd: exec.CommandContext(ctx, b.Binary, args...), exited: make(chan struct{})}
+	r := &Broker{build: b, cmd: exec.CommandContext(ctx, b.Binary, args...), exited: make(chan struct{}), stderr: Tail{Keep: tailBytes}}
 	r.cmd.Stderr = &r.stderr
 	// A group of its own: an interrupt from the keyboard goes to the foreground
 	// group, and whoever compares decides when this one ends.

@@ -8,5 +8,7 @@
 // A Broker belongs to whoever started it. The end of the context that it was
 // started with ends it too, so that no broker outlives an interrupted comparison.
 //
+// Tail, the end of what a process writes, also serves others who start one.
+//
 // Start reading at broker.go.
 package trial

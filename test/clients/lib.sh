@@ -28,7 +28,7 @@ broker_start() {
   broker_pid=$!
   local i
   for ((i = 0; i < 600; i++)); do
-    grep -q '^ringmain ready ' "$broker_dir/out" && break
+    grep -qs '^ringmain ready ' "$broker_dir/out" && break
     kill -0 $broker_pid 2>/dev/null || { say "the broker stopped at its start:"; tail -5 "$out/broker-$part.log"; return 1; }
     sleep 0.05
   done

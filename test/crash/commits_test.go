@@ -14,16 +14,18 @@ import (
 	"ringmain/test/harness"
 )
 
-// committer is one group, which commits ever larger offsets of one partition.
+// committer is one group, which commits ever larger offsets, the same for each
+// partition, with the offset as text beside it.
 type committer struct {
 	id    string
-	tried atomic.Int64 // the largest offset that was sent
-	acked atomic.Int64 // the largest that was acknowledged
-	read  atomic.Int64 // the largest that a fetch of offsets gave
+	tried atomic.Int64      // the largest offset that was sent
+	acked atomic.Int64      // the largest that was acknowledged
+	read  [partitions]int64 // the last ones that a fetch of offsets gave
 }
 
-// TestKillUnderCommits kills the coordinator of many groups: no commit that was
-// acknowledged is lost, and no offset that was read is ever read lower.
+// TestKillUnderCommits kills the coordinator of many groups, those of its start and of
+// the loading of groups among the moments: no commit that was acknowledged is lost, and
+// no offset that was read is ever read lower.
 func TestKillUnderCommits(t *testing.T) {
 	t.Parallel()
 	rng := moments(t)
@@ -52,10 +54,17 @@ func TestKillUnderCommits(t *testing.T) {
 		waitUntil(t, 60*time.Second, "a commit is acknowledged", func() bool { return acked() > before })
 		time.Sleep(time.Duration(50+rng.IntN(1000)) * time.Millisecond) // the random moment
 		b.Kill()
+		for range rng.IntN(3) {
+			if err := b.StartAndKill(time.Duration(rng.IntN(400)) * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := b.Restart(); err != nil {
 			t.Fatalf("start after kill %d: %v", r+1, err)
 		}
 	}
+	before := acked()
+	waitUntil(t, 60*time.Second, "a commit is acknowledged after the last start", func() bool { return acked() > before })
 	close(stop)
 	running.Wait()
 	for _, g := range groups {
@@ -87,7 +96,9 @@ func (g *committer) commit(t *testing.T, addr string, stop <-chan struct{}) {
 		case <-time.After(time.Duration(rand.IntN(5)) * time.Millisecond):
 		}
 		var o kadm.Offsets
-		o.AddOffset(topic, 0, offset, -1)
+		for p := range int32(partitions) {
+			o.Add(kadm.Offset{Topic: topic, Partition: p, At: offset, LeaderEpoch: -1, Metadata: fmt.Sprint(offset)})
+		}
 		g.tried.Store(offset)
 		ctx, cancel := context.WithTimeout(context.Background(), retryWithin)
 		if adm.CommitAllOffsets(ctx, g.id, o) == nil {
@@ -97,7 +108,7 @@ func (g *committer) commit(t *testing.T, addr string, stop <-chan struct{}) {
 	}
 }
 
-// watch reads the offset again and again.
+// watch reads the offsets again and again.
 func (g *committer) watch(t *testing.T, addr string, stop <-chan struct{}) {
 	cl := client(t, addr)
 	defer cl.Close()
@@ -112,34 +123,37 @@ func (g *committer) watch(t *testing.T, addr string, stop <-chan struct{}) {
 	}
 }
 
-// look fetches the offset once, if the broker is there.
+// look fetches the offsets once, if the broker is there.
 func (g *committer) look(t *testing.T, adm *kadm.Client) bool {
-	acked, read := g.acked.Load(), g.read.Load()
+	acked := g.acked.Load()
 	ctx, cancel := context.WithTimeout(context.Background(), retryWithin)
 	defer cancel()
 	all, err := adm.FetchOffsets(ctx, g.id)
 	if err != nil {
 		return false
 	}
-	at := int64(0) // nothing committed yet
-	if o, ok := all.Lookup(topic, 0); ok {
-		if o.Err != nil {
-			return false
+	tried := g.tried.Load()
+	for p := range int32(partitions) {
+		at, text := int64(0), "0" // nothing committed yet
+		if o, ok := all.Lookup(topic, p); ok {
+			if o.Err != nil {
+				return false
+			}
+			at, text = o.At, o.Metadata
 		}
-		at = o.At
+		if at < acked || at < g.read[p] || at > tried || text != fmt.Sprint(at) {
+			t.Errorf("%s, partition %d: offset %d with %q is read after %d was acknowledged and %d was read; %d was sent last", g.id, p, at, text, acked, g.read[p], tried)
+		}
+		g.read[p] = at
 	}
-	if tried := g.tried.Load(); at < acked || at < read || at > tried {
-		t.Errorf("%s: offset %d is read after %d was acknowledged and %d was read; %d was sent last", g.id, at, acked, read, tried)
-	}
-	g.read.Store(at)
 	return true
 }
 
-// check reads the offset when nothing happens any more.
+// check reads the offsets when nothing happens any more.
 func (g *committer) check(t *testing.T, addr string) {
 	cl := client(t, addr)
 	defer cl.Close()
 	if !g.look(t, kadm.NewClient(cl)) {
-		t.Errorf("%s: the offset cannot be read", g.id)
+		t.Errorf("%s: the offsets cannot be read", g.id)
 	}
 }

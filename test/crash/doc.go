@@ -7,8 +7,8 @@
 // directory while they go on. Afterwards everything is read back: each acknowledged
 // record stands at the offset that was acknowledged, no record stands twice, no offset
 // was given to two, and the ranks rise. Groups commit offsets over such kills: none that
-// was acknowledged is lost, and none is read lower than before. Further tests kill recovery itself and compare
-// what it makes of the files, and empty partitions.
+// was acknowledged is lost, and none is read lower than before. Further tests kill
+// recovery itself and compare what it makes of the files, and empty partitions.
 //
 // A killed process loses nothing that it handed to the kernel, so this proves the
 // recovery of logs, producer state and metadata, not the syncing; power loss is

@@ -10,10 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"ringmain/perf/trial"
 )
 
 // readyWithin bounds the wait for the ready line. It is generous because the
@@ -22,6 +23,9 @@ const readyWithin = 60 * time.Second
 
 // stopWithin bounds a clean stop before the process is killed.
 const stopWithin = 30 * time.Second
+
+// tailBytes is how much of what the process writes is kept.
+const tailBytes = 64 << 10
 
 // Options say how to start a broker.
 type Options struct {
@@ -46,8 +50,8 @@ type Broker struct {
 	ready  map[string]string // fields of the ready line
 	exited chan struct{}
 	waited error // what Wait said; read after exited is closed
-	stderr tail
-	stdout tail
+	stderr trial.Tail
+	stdout trial.Tail
 }
 
 // Start starts a broker for a test, which fails when it does not come up; it is
@@ -94,7 +98,7 @@ func Launch(opts Options) (*Broker, error) {
 	if opts.HTTP == "" {
 		opts.HTTP = "off"
 	}
-	b := &Broker{opts: opts, bin: bin}
+	b := &Broker{opts: opts, bin: bin, stderr: trial.Tail{Keep: tailBytes}, stdout: trial.Tail{Keep: tailBytes}}
 	if b.opts.Listen == "" {
 		var err error
 		if b.port, err = reservePort(); err != nil {
@@ -314,28 +318,4 @@ func (b *Broker) Close() {
 	if b.owned {
 		os.RemoveAll(filepath.Dir(b.opts.DataDir))
 	}
-}
-
-// tail keeps the last bytes written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-const tailBytes = 64 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if n := len(t.buf) - tailBytes; n > tailBytes {
-		t.buf = append(t.buf[:0], t.buf[n:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.buf[max(0, len(t.buf)-tailBytes):])
 }

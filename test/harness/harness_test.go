@@ -109,20 +109,6 @@ func TestExternalBrokerIsUsedAsItIs(t *testing.T) {
 	b.Close()
 }
 
-func TestTailKeepsTheEnd(t *testing.T) {
-	var tl tail
-	for range 40 {
-		tl.Write(make([]byte, 8<<10))
-	}
-	tl.Write([]byte("the end"))
-	if got := tl.String(); len(got) != tailBytes || !strings.HasSuffix(got, "the end") {
-		t.Fatalf("%d bytes", len(got))
-	}
-	if cap(tl.buf) > 8*tailBytes {
-		t.Fatalf("%d bytes are kept", cap(tl.buf))
-	}
-}
-
 // A port that is kept is for whoever names it, as often as it is asked for.
 func TestReservedPortCanBeListenedOn(t *testing.T) {
 	p, err := reservePort()

@@ -122,6 +122,10 @@ func TestAConsumerThatFallsBehind(t *testing.T) {
 	w := newWatched(t, nil)
 	w.produce(30, time.Now())
 	w.commit("billing", 12)
+	w.commit("reset", -2) // no offset: it will begin at the start of the log
+	if _, ok := w.series("ringmain_group_lag_records", `{group="reset",partition="0",topic="orders"}`); ok {
+		t.Error("a group without an offset has a series")
+	}
 	if v, ok := w.series("ringmain_group_lag_records", billing); !ok || v != 18 {
 		t.Errorf("the metrics say %v, %v", v, ok)
 	}

@@ -124,7 +124,8 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 // in both directions.
 func TestMetricsAreThePages(t *testing.T) {
 	t.Parallel()
-	b := harness.StartOwn(t, harness.Options{HTTP: "127.0.0.1:0"})
+	alert := "ringmain.lag.alert.page."
+	b := harness.StartOwn(t, harness.Options{HTTP: "127.0.0.1:0", Overrides: []string{alert + "group=.*", alert + "records=0", alert + "webhook=http://127.0.0.1:1/"}})
 	create(t, b.Addr(), "t", 1)
 	produce(t, b.Addr(), "t", 0, "x")
 	if m := describe(t, b.Addr(), "missing"); m.Err == nil { // an error to count
