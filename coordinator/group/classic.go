@@ -43,7 +43,6 @@ type classic struct {
 	static  map[string]*classicMember // by instance id
 	pending map[string]*pendingMember // by member id
 	support map[string]int            // members that speak each protocol
-	said    int                       // bytes of all members' protocols
 
 	parked   int // members that wait in JoinGroup
 	unsynced int // members that have not asked for their share of this generation

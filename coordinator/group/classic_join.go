@@ -87,7 +87,7 @@ func (c *classic) joinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, cli
 		member = c.static[*req.InstanceID] // whose place it takes
 	}
 	switch {
-	case !c.hasRoom(member), !c.holds(member, req.Protocols):
+	case !c.hasRoom(member):
 		c.turnAway(s, req.MemberID, p)
 	case !c.supports(req.ProtocolType, req.Protocols):
 		p.refuse(s, kerr.InconsistentGroupProtocol.Code)
@@ -126,27 +126,6 @@ func (c *classic) hasRoom(m *classicMember) bool {
 	default:
 		return m != nil || len(c.members) < limit
 	}
-}
-
-// groupMaxBytes bounds what the members of a classic group say of themselves, all
-// together, and likewise what their leader assigns: it is in memory for as long as they
-// are there, and in the group's record.
-const groupMaxBytes = 16 << 20
-
-// holds reports whether what a member, or a new one (nil), says has room in the group.
-func (c *classic) holds(m *classicMember, protocols []kmsg.JoinGroupRequestProtocol) bool {
-	bytes := c.said + protocolBytes(protocols)
-	if m != nil {
-		bytes -= protocolBytes(m.protocols)
-	}
-	return bytes <= groupMaxBytes
-}
-
-func protocolBytes(protocols []kmsg.JoinGroupRequestProtocol) (bytes int) {
-	for i := range protocols {
-		bytes += len(protocols[i].Name) + len(protocols[i].Metadata)
-	}
-	return bytes
 }
 
 // turnAway refuses one member too many. If it was in the group it is not any more.

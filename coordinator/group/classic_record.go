@@ -74,7 +74,7 @@ func (m *Machine) applyGroupMetadata(_ int64, id string, v *records.GroupMetadat
 // is in no record: what else they speak, and where they wait.
 func (c *classic) apply(v *records.GroupMetadataValue) {
 	before := c.byID
-	c.members, c.byID, c.static, c.support, c.said = make([]*classicMember, 0, len(v.Members)), nil, nil, nil, 0
+	c.members, c.byID, c.static, c.support = make([]*classicMember, 0, len(v.Members)), nil, nil, nil
 	c.current, c.sinceMs = classicEmpty, v.CurrentStateTimestamp
 	if len(v.Members) > 0 {
 		c.current = classicStable

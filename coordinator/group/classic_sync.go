@@ -55,8 +55,6 @@ func (c *classic) syncGroup(s *coordinator.Step, req *kmsg.SyncGroupRequest, p *
 	case c.current == classicStable:
 		c.synced(m)
 		c.give(s, m, p)
-	case m.id == c.leader && shareBytes(req.GroupAssignment) > groupMaxBytes:
-		p.refuse(s, kerr.InvalidRequest.Code)
 	default:
 		c.refuseSync(s, m, kerr.RebalanceInProgress.Code) // it was sent again
 		m.sync = p
@@ -66,13 +64,6 @@ func (c *classic) syncGroup(s *coordinator.Step, req *kmsg.SyncGroupRequest, p *
 			c.assign(s, req.GroupAssignment)
 		}
 	}
-}
-
-func shareBytes(shares []kmsg.SyncGroupRequestGroupAssignment) (bytes int) {
-	for i := range shares {
-		bytes += len(shares[i].MemberAssignment)
-	}
-	return bytes
 }
 
 // differ reports whether a request says something else than what is.

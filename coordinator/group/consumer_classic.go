@@ -28,8 +28,12 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 		id = m.cfg.NewID()
 	}
 	subscription, ok := firstSubscription(req.Protocols)
+	said := 0
+	for i := range req.Protocols {
+		said += len(req.Protocols[i].Name) + len(req.Protocols[i].Metadata)
+	}
 	switch {
-	case len(id) > records.MaxString || protocolBytes(req.Protocols) > memberMaxBytes:
+	case len(id) > records.MaxString || said > memberMaxBytes:
 		p.refuse(s, kerr.InvalidRequest.Code)
 		return
 	case m.cfg.Migration == (MigrationPolicy{}):
