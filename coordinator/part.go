@@ -27,6 +27,7 @@ type part[M Machine] struct {
 	under int
 
 	machine M         // while active
+	writer  Writer    // of the machine
 	reading *load[M]  // while loading
 	flights []*flight // appends of this machine that are under way, oldest first
 	builder *record.Builder
@@ -58,18 +59,18 @@ func (f *flight) expire() {
 	f.answer(ErrUnavailable)
 }
 
-const (
-	// maxBatchBytes is where the records of a round are divided into batches; a step is
-	// never divided. It is what consumers of the topic expect of any (max.message.bytes).
-	maxBatchBytes = 1 << 20
-	// recordOverhead is about what a record takes beside its key and value.
-	recordOverhead = 20
-)
+// maxBatchBytes is where the records of a round are divided into batches, if the topic
+// is not to have smaller ones.
+const maxBatchBytes = 1 << 20
+
+// room is how many bytes the records of a batch may have, unless they are of one step.
+func (p *part[M]) room() int { return min(maxBatchBytes, p.log.MaxBatchBytes()) - record.HeaderSize }
 
 // perform runs one step of the machine and takes what comes out of it.
 func (l *loop[M]) perform(p *part[M], fn func(m M, s *Step)) {
 	s := &l.step
 	s.NowMs, s.WallMs, s.Image = l.nowMs, l.wallMs, l.image
+	s.MaxRecordBytes = p.log.MaxBatchBytes() - record.HeaderSize
 	fn(p.machine, s)
 	if len(s.Records) > 0 {
 		l.stage(p, s)
@@ -80,16 +81,17 @@ func (l *loop[M]) perform(p *part[M], fn func(m M, s *Step)) {
 	s.Records, s.Answers = s.Records[:0], s.Answers[:0]
 }
 
-// stage adds the step's records to the batch that is being built.
+// stage adds the step's records to the batch that is being built, or to one of their
+// own. A step is never divided: a crash leaves all of it or nothing.
 func (l *loop[M]) stage(p *part[M], s *Step) {
 	size := 0
-	for _, r := range s.Records {
-		size += len(r.Key) + len(r.Value) + recordOverhead
+	for i := range s.Records {
+		size += s.Records[i].Size()
 	}
-	if p.building() && p.builder.Size()+size > maxBatchBytes {
+	if p.building() && p.builder.Size()+size > p.room() {
 		l.seal(p)
 	}
-	if p.builder == nil {
+	if !p.building() {
 		p.builder = record.NewBuilder()
 		p.builder.Codec = l.rt.cfg.Codec
 		l.touched = append(l.touched, p)
@@ -129,7 +131,7 @@ func (l *loop[M]) seal(p *part[M]) {
 	p.builder, p.answers = nil, nil
 	p.flights = append(p.flights, f)
 	p.under++
-	p.log.Append(batch, func(err error) {
+	p.writer.Append(batch, func(err error) {
 		l.box.post(func() { l.appended(p, f, err) })
 	})
 }

@@ -63,6 +63,10 @@ type paper struct {
 	reads   int
 }
 
+func (p *paper) Writer() Writer { return p }
+
+func (p *paper) MaxBatchBytes() int { return 1 << 20 }
+
 func (p *paper) Append(b record.Batch, done func(error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -317,19 +321,22 @@ func TestLargeRoundsAreDividedBetweenSteps(t *testing.T) {
 			r.say(fmt.Sprint(i), large, large)
 		}
 		r.say("huge", large, large, large, large, large) // one step stays whole
+		r.say("last", "small")
 		close(gate)
 		synctest.Wait()
 		var counts []int32
 		for _, b := range r.log.batches {
 			counts = append(counts, b.Count())
 		}
-		if !slices.Equal(counts, []int32{2, 2, 2, 2, 2, 5}) {
+		if !slices.Equal(counts, []int32{2, 2, 2, 2, 2, 5, 1}) {
 			t.Errorf("batches of %v records", counts)
 		}
 		r.log.report(2, nil)
 		r.want("0=2", "1=4")
 		r.log.report(4, nil)
 		r.want("2=6", "3=8", "4=10", "huge=15")
+		r.log.report(1, nil)
+		r.want("last=16")
 	})
 }
 
