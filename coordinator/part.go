@@ -69,7 +69,7 @@ func (p *part[M]) room() int { return min(maxBatchBytes, p.log.MaxBatchBytes()) 
 // perform runs one step of the machine and takes what comes out of it.
 func (l *loop[M]) perform(p *part[M], fn func(m M, s *Step)) {
 	s := &l.step
-	s.NowMs, s.WallMs, s.Image = l.nowMs, l.wallMs, l.image
+	s.NowMs, s.WallMs, s.RetentionWallMs, s.Image = l.nowMs, l.wallMs, l.ageMs, l.image
 	s.MaxRecordBytes = p.log.MaxBatchBytes() - record.HeaderSize
 	fn(p.machine, s)
 	if len(s.Records) > 0 {

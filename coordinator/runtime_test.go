@@ -210,9 +210,13 @@ type rig struct {
 	answers
 }
 
-func newRig(t *testing.T, loops int) *rig {
+func newRig(t *testing.T, loops int) *rig { return newRigWith(t, Config{Loops: loops}) }
+
+func newRigAt(t *testing.T, c *clock) *rig { return newRigWith(t, Config{Loops: 1, clock: c}) }
+
+func newRigWith(t *testing.T, cfg Config) *rig {
 	r := &rig{T: t, log: &paper{}, counts: &counts{}}
-	r.Runtime = NewRuntime(Config{Loops: loops, AppendTimeout: 5 * time.Second, ReadBytes: 1 << 16, Observe: r.counts, Log: slog.New(slog.DiscardHandler)},
+	r.Runtime = NewRuntime(Config{Loops: cfg.Loops, clock: cfg.clock, AppendTimeout: 5 * time.Second, ReadBytes: 1 << 16, Observe: r.counts, Log: slog.New(slog.DiscardHandler)},
 		func(int32) *words { return &words{} })
 	return r
 }

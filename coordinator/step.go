@@ -18,6 +18,9 @@ type Step struct {
 	NowMs int64
 	// WallMs is the time of day in milliseconds since 1970; records bear it.
 	WallMs int64
+	// RetentionWallMs is what tells how old a record is, by its time of day: WallMs, unless
+	// the clock was set forward while the process ran.
+	RetentionWallMs int64
 	// Image is the metadata as this broker has it.
 	Image *metadata.Image
 	// MaxRecordBytes is the largest Size of a record that the topic is to have. What a

@@ -64,9 +64,9 @@ func (t *tombstones) expire(g *group, sinceMs int64) {
 			if since == sinceCommit {
 				since = c.atMs
 			}
-			expired := t.s.WallMs-since >= t.m.cfg.RetentionMs
+			expired := t.s.RetentionWallMs-since >= t.m.cfg.RetentionMs
 			if n, ok := offsets.notes[partition]; ok && n.expireMs != records.NoTimestamp {
-				expired = t.s.WallMs >= n.expireMs
+				expired = t.s.RetentionWallMs >= n.expireMs
 			}
 			if !expired {
 				continue
