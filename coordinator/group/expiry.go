@@ -14,12 +14,12 @@ func (m *Machine) expire(s *coordinator.Step) {
 		if sinceMs, ok := g.retainedSince(s); ok {
 			t.expire(g, sinceMs)
 		}
+		if g.offsets.empty() && g.members.mayDelete() == 0 {
+			t.forget(g)
+		}
 		if t.full() {
 			next = s.NowMs + 1
 			break
-		}
-		if g.offsets.empty() && g.members.mayDelete() == 0 {
-			g.members.forget(s)
 		}
 	}
 	m.deadlines.Put(&m.expiry, next)

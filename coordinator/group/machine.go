@@ -18,6 +18,9 @@ type Machine struct {
 	// dropping goes on deleting the offsets of deletedTopics.
 	dropping      coordinator.Deadline
 	deletedTopics []*metadata.Topic
+	// deleting goes on with deletions, the oldest first.
+	deleting  coordinator.Deadline
+	deletions []deletion
 }
 
 // New makes a machine without groups.
@@ -57,7 +60,7 @@ func (m *Machine) Loaded(s *coordinator.Step) {
 	for _, g := range m.groups {
 		g.members.loaded(s)
 	}
-	m.expiry.Fire, m.dropping.Fire = m.expire, m.dropNext
+	m.expiry.Fire, m.dropping.Fire, m.deleting.Fire = m.expire, m.dropNext, m.deleteOn
 	m.deadlines.Put(&m.expiry, s.NowMs+m.cfg.RetentionCheckMs)
 }
 
@@ -71,6 +74,9 @@ func (m *Machine) Advance(s *coordinator.Step) { m.deadlines.Advance(s) }
 func (m *Machine) Unload(err error) {
 	for _, g := range m.groups {
 		g.members.unload(err)
+	}
+	for _, d := range m.deletions {
+		d.unload(err)
 	}
 }
 
