@@ -26,7 +26,7 @@ func (m *Machine) JoinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, cli
 	switch {
 	case req.Group == "" || len(req.Group) > records.MaxString:
 		p.refuse(s, kerr.InvalidGroupID.Code)
-	case tooLong(req, client):
+	case tooLong(req, client), said(req.Protocols) > s.MaxRecordBytes:
 		p.response.MemberID = ""
 		p.refuse(s, kerr.InvalidRequest.Code)
 	case req.SessionTimeoutMillis < m.cfg.MinSessionTimeoutMs || req.SessionTimeoutMillis > m.cfg.MaxSessionTimeoutMs:
@@ -66,6 +66,19 @@ func tooLong(req *kmsg.JoinGroupRequest, client Client) bool {
 	}
 	return len(own)+memberIDRest > records.MaxString || len(req.ProtocolType) > records.MaxString ||
 		slices.ContainsFunc(req.Protocols, func(p kmsg.JoinGroupRequestProtocol) bool { return len(p.Name) > records.MaxString })
+}
+
+// protocolRoom is about what a protocol takes in memory beside its name and metadata.
+const protocolRoom = 64
+
+// said is how much memory a member's protocols take. A member may say as much as a
+// record of the group may have: with more the group could never be stored, but it would
+// be kept for as long as the member waits.
+func said(protocols []kmsg.JoinGroupRequestProtocol) (bytes int) {
+	for i := range protocols {
+		bytes += protocolRoom + len(protocols[i].Name) + len(protocols[i].Metadata)
+	}
+	return bytes
 }
 
 // joining is a JoinGroup that is not answered yet.
@@ -218,11 +231,12 @@ func (c *classic) replace(s *coordinator.Step, req *kmsg.JoinGroupRequest, m *cl
 	leader := c.leader
 	c.rename(s, m, id)
 	c.update(m, req)
-	if c.current != classicStable || c.selectProtocol() != *c.protocol {
+	keep := func(m *classicMember) []byte { return m.assignment }
+	if c.current != classicStable || c.selectProtocol() != *c.protocol || !c.fits(s, keep) {
 		c.joinNext(s, m, p)
 		return
 	}
-	c.persist(s, func(m *classicMember) []byte { return m.assignment })
+	c.persist(s, keep)
 	c.admit(p.response, m)
 	if req.Version >= 9 {
 		p.response.SkipAssignment = m.id == c.leader
