@@ -39,7 +39,9 @@ func (m *Machine) JoinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, cli
 		if consumer { // nobody is in it any more: it becomes a classic group
 			g.members.forget(s)
 		}
-		m.ensure(req.Group).members.(*classic).joinGroup(s, req, client, p)
+		c := m.ensure(req.Group).members.(*classic)
+		c.joinGroup(s, req, client, p)
+		c.dropUnused() // of a member that was refused
 	}
 }
 

@@ -38,12 +38,6 @@ type classicMember struct {
 	unsynced bool     // has not asked for its share of this generation
 }
 
-// pendingMember was given a member id and is expected to join with it.
-type pendingMember struct {
-	id      string
-	session coordinator.Deadline
-}
-
 // metadata is what the member says under a protocol; ok is false if it does not
 // speak it.
 func (m *classicMember) metadata(protocol string) (b []byte, ok bool) {
@@ -208,28 +202,4 @@ func (c *classic) expire(s *coordinator.Step, m *classicMember) {
 	}
 	c.remove(s, m)
 	c.membersLeft(s)
-}
-
-// expect makes a pending member, which has a session's time to join.
-func (c *classic) expect(s *coordinator.Step, id string, sessionTimeoutMs int32) {
-	if c.pending == nil {
-		c.pending = map[string]*pendingMember{}
-	}
-	p := &pendingMember{id: id}
-	p.session.Fire = func(s *coordinator.Step) {
-		delete(c.pending, id)
-		c.completeIfJoined(s)
-	}
-	c.pending[id] = p
-	c.m.deadlines.Put(&p.session, s.NowMs+int64(sessionTimeoutMs))
-}
-
-// unexpect forgets a pending member; it says whether there was one.
-func (c *classic) unexpect(id string) bool {
-	p := c.pending[id]
-	if p != nil {
-		c.m.deadlines.Cancel(&p.session)
-		delete(c.pending, id)
-	}
-	return p != nil
 }

@@ -13,6 +13,7 @@ type Machine struct {
 	cfg       *Config
 	deadlines coordinator.Deadlines
 	groups    map[string]*group
+	pending   pendingMembers
 	// expiry looks for offsets that are too old, and for groups that have nothing left.
 	expiry coordinator.Deadline
 	// dropping goes on deleting the offsets of deletedTopics.
