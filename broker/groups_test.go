@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -425,6 +427,47 @@ func TestTheOffsetsTopicIsDeletedAndMadeAnew(t *testing.T) {
 		t.Errorf("the new topic has offset %d, error %d", offset, code)
 	}
 	c.commit("g", "t", 7)
+}
+
+// TestAnOffsetsPartitionThatCannotBeOpened makes its groups unavailable; a list of
+// groups without them would be a lie.
+func TestAnOffsetsPartitionThatCannotBeOpened(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	c := l.dial()
+	c.findGroup("g")
+	lost := partitionOfGroup("g", groupSettings().TopicPartitions)
+	other := "h"
+	for i := 0; partitionOfGroup(other, groupSettings().TopicPartitions) == lost; i++ {
+		other = fmt.Sprint("h", i)
+	}
+	c.commit("g", "t", 5)
+	c.commit(other, "t", 6)
+	dir := l.dir.Path()
+	l.close()
+	home := filepath.Join(dir, fmt.Sprintf("%s-%d", offsetsTopic, lost))
+	if err := os.RemoveAll(home); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(home, nil, 0o600); err != nil { // nothing that could be a directory
+		t.Fatal(err)
+	}
+
+	l = startLive(t, dir, l.meta, segment.NewPwritevIO())
+	c = l.dial()
+	l.eventually("the other partition is loaded", func() bool {
+		offset, code := c.fetched(5, other, "t")
+		return offset == 6 && code == 0
+	})
+	if _, code := c.fetched(5, "g", "t"); code != 15 {
+		t.Errorf("fetch: error %d", code)
+	}
+	if code := commitCode(c.ask(8, commitRequest("g", "t", 6))); code != 15 {
+		t.Errorf("commit: error %d", code)
+	}
+	if resp := c.ask(4, kmsg.NewPtrListGroupsRequest()).(*kmsg.ListGroupsResponse); resp.ErrorCode != 15 {
+		t.Errorf("list: %+v", resp)
+	}
 }
 
 func TestDeletedTopicsTakeTheirOffsetsWithThem(t *testing.T) {

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"math"
 	"time"
 
 	"ringmain/record"
@@ -218,11 +219,7 @@ func (l *loop[M]) lead(number, epoch int32, log Log) {
 	if l.stopping {
 		return
 	}
-	p := l.parts[number]
-	if p == nil {
-		p = &part[M]{number: number}
-		l.parts[number] = p
-	}
+	p := l.part(number)
 	if p.state != absent && p.epoch == epoch && p.log == log {
 		return
 	}
@@ -230,6 +227,27 @@ func (l *loop[M]) lead(number, epoch int32, log Log) {
 	p.epoch, p.log = epoch, log
 	p.state, p.pause, p.retryMs = waiting, 0, 0
 	l.load(p)
+}
+
+// part gives the partition, put on the list if it is not there.
+func (l *loop[M]) part(number int32) *part[M] {
+	p := l.parts[number]
+	if p == nil {
+		p = &part[M]{number: number}
+		l.parts[number] = p
+	}
+	return p
+}
+
+// lose is Runtime.Lose on the loop.
+func (l *loop[M]) lose(number int32) {
+	if l.stopping {
+		return
+	}
+	p := l.part(number)
+	l.unload(p, ErrUnavailable)
+	p.state, p.log = waiting, nil
+	p.pause, p.retryMs = longestPause, math.MaxInt64
 }
 
 // resign is Runtime.Resign on the loop.

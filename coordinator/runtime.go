@@ -118,6 +118,13 @@ func (r *Runtime[M]) Resign(partition int32) {
 	l.box.post(func() { l.resign(partition) })
 }
 
+// Lose says that this broker leads the partition and cannot open its log: all who wait
+// and all who come get ErrUnavailable, until Lead or Resign.
+func (r *Runtime[M]) Lose(partition int32) {
+	l := r.loopOf(partition)
+	l.box.post(func() { l.lose(partition) })
+}
+
 // stopTimeout bounds how long Stop waits for appends that are under way.
 const stopTimeout = 2 * time.Second
 

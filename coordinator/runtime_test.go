@@ -502,6 +502,36 @@ func TestLeadershipMoves(t *testing.T) {
 	})
 }
 
+// TestAPartitionWithoutItsLog is not "another broker's": clients would look for that.
+func TestAPartitionWithoutItsLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		defer r.Stop()
+		r.Lose(0)
+		r.say("a", "x")
+		r.want("a=unavailable")
+		time.Sleep(time.Hour)
+		r.say("b", "x")
+		r.want("b=unavailable")
+		r.Resign(0)
+		r.say("c", "x")
+		r.want("c=not coordinator")
+		r.Lead(0, 0, r.log)
+		r.say("d", "x")
+		synctest.Wait()
+		r.Lose(0) // while an append is under way
+		r.say("e", "x")
+		r.want("d=unavailable", "e=unavailable")
+		r.log.report(1, nil)
+		r.Lead(0, 0, r.log)
+		synctest.Wait()
+		r.say("f", "x")
+		synctest.Wait()
+		r.log.report(1, nil)
+		r.want("f=2")
+	})
+}
+
 func TestAnAbandonedLoadChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 2)
