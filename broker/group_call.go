@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"sync"
 	"sync/atomic"
 
@@ -54,9 +53,6 @@ func (b *Broker) serveGroup(a *api, r request, f *netio.Frame, body []byte) {
 }
 
 func (c *groupCall) serve(a *api, body []byte) {
-	if a.keepsBytes {
-		body = bytes.Clone(body)
-	}
 	req, err := wire.Decode(c.h.Key, c.h.Version, body)
 	if err != nil {
 		c.b.refuse(c.request, c.frame, err)

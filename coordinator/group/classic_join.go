@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -53,6 +54,15 @@ func distinct(protocols []kmsg.JoinGroupRequestProtocol) []kmsg.JoinGroupRequest
 		seen[p.Name] = true
 		return again
 	})
+}
+
+// kept is a copy of what a request says, whose bytes are the frame's.
+func kept(protocols []kmsg.JoinGroupRequestProtocol) []kmsg.JoinGroupRequestProtocol {
+	protocols = slices.Clone(protocols)
+	for i := range protocols {
+		protocols[i].Metadata = bytes.Clone(protocols[i].Metadata)
+	}
+	return protocols
 }
 
 // memberIDRest is what a member id has after the client's own words.
@@ -174,7 +184,7 @@ func (c *classic) joinNew(s *coordinator.Step, req *kmsg.JoinGroupRequest, clien
 		clientHost:         client.Host,
 		rebalanceTimeoutMs: req.RebalanceTimeoutMillis,
 		sessionTimeoutMs:   req.SessionTimeoutMillis,
-		protocols:          req.Protocols,
+		protocols:          kept(req.Protocols),
 	}
 	if len(c.members) == 0 {
 		c.typ = req.ProtocolType

@@ -116,7 +116,7 @@ func (c *classic) rename(s *coordinator.Step, m *classicMember, id string) {
 // update takes over what a JoinGroup of a member says.
 func (c *classic) update(m *classicMember, req *kmsg.JoinGroupRequest) {
 	c.count(m, -1)
-	m.protocols = req.Protocols
+	m.protocols = kept(req.Protocols)
 	c.count(m, 1)
 	m.rebalanceTimeoutMs, m.sessionTimeoutMs = req.RebalanceTimeoutMillis, req.SessionTimeoutMillis
 }
