@@ -24,7 +24,7 @@ type pendingMembers struct {
 
 const (
 	// pendingMaxBytes is what the pending members of one partition may take.
-	pendingMaxBytes = 4 << 20
+	pendingMaxBytes = 2 << 20
 	// pendingRoom is about what one takes beside its id and its group's, with a group
 	// that it is alone in.
 	pendingRoom = 1280
