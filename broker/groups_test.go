@@ -500,6 +500,31 @@ func TestNobodyWritesToTheOffsetsTopic(t *testing.T) {
 	}
 }
 
+// TestTheOffsetsTopicIsNotCutOrGrown by an admin who means well: its groups would lose
+// their offsets.
+func TestTheOffsetsTopicIsNotCutOrGrown(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	c := l.dial()
+	c.findGroup("g")
+	c.commit("g", "t", 5)
+	cut := kmsg.NewPtrDeleteRecordsRequest()
+	cut.TimeoutMillis = 10000
+	cut.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: offsetsTopic, Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Offset: -1}}}}
+	if code := c.ask(1, cut).(*kmsg.DeleteRecordsResponse).Topics[0].Partitions[0].ErrorCode; code != 17 {
+		t.Errorf("delete records: error %d", code)
+	}
+	grow := kmsg.NewPtrCreatePartitionsRequest()
+	grow.TimeoutMillis = 10000
+	grow.Topics = []kmsg.CreatePartitionsRequestTopic{{Topic: offsetsTopic, Count: 100}}
+	if code := c.ask(1, grow).(*kmsg.CreatePartitionsResponse).Topics[0].ErrorCode; code != 17 {
+		t.Errorf("create partitions: error %d", code)
+	}
+	if offset, code := c.fetched(5, "g", "t"); offset != 5 || code != 0 {
+		t.Errorf("offset %d, error %d", offset, code)
+	}
+}
+
 func TestTheFeatureTurnsTheConsumerProtocolOff(t *testing.T) {
 	l := newLive(t, nil)
 	c := l.dial()
