@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/coordinator"
@@ -15,19 +16,13 @@ import (
 //   - v5 leader epochs, v6 flexible, v7 require_stable, v8 several groups, each with an
 //     error of its own, v9 who asks (KIP-848), v10 topic ids
 //   - what was never committed is offset -1 and no error
+//   - in an answer of more than 100 MiB groups are INVALID_REQUEST
 var offsetFetchAPI = api{key: 9, min: 1, max: 10, group: offsetFetch}
 
 func offsetFetch(_ *groups, c *groupCall, r kmsg.Request) {
 	req := r.(*kmsg.OffsetFetchRequest)
 	if c.h.Version >= 8 {
-		give := gather(len(req.Groups), func(all []kmsg.OffsetFetchResponseGroup) {
-			resp := kmsg.NewPtrOffsetFetchResponse()
-			resp.Groups = all
-			c.answer(resp)
-		})
-		for i := range req.Groups {
-			fetchOffsets(c, req.RequireStable, &req.Groups[i], give[i])
-		}
+		fetchGroups(c, req)
 		return
 	}
 	g := kmsg.NewOffsetFetchRequestGroup()
@@ -41,6 +36,56 @@ func offsetFetch(_ *groups, c *groupCall, r kmsg.Request) {
 	fetchOffsets(c, req.RequireStable, &g, func(out kmsg.OffsetFetchResponseGroup) {
 		c.answer(oneGroup(c.h.Version, &g, &out))
 	})
+}
+
+// asker is what makes two groups of a request the same: all offsets of a group, for the
+// same member. A group that names partitions is only itself.
+type asker struct {
+	group, member string
+	epoch         int32
+	entry         int
+}
+
+// fetchGroups is OffsetFetch of several groups.
+func fetchGroups(c *groupCall, req *kmsg.OffsetFetchRequest) {
+	names := make([]asker, len(req.Groups))
+	for i := range req.Groups {
+		g := &req.Groups[i]
+		names[i] = asker{group: g.Group, epoch: g.MemberEpoch}
+		if g.MemberID != nil {
+			names[i].member = *g.MemberID
+		}
+		if g.Topics != nil {
+			names[i].entry = i + 1
+		}
+	}
+	gatherNamed(names, func(i int, give func(kmsg.OffsetFetchResponseGroup)) {
+		fetchOffsets(c, req.RequireStable, &req.Groups[i], give)
+	}, fetchedBytes, func(i int) kmsg.OffsetFetchResponseGroup {
+		out := kmsg.NewOffsetFetchResponseGroup()
+		out.Group, out.ErrorCode = req.Groups[i].Group, kerr.InvalidRequest.Code
+		return out
+	}, func(all []kmsg.OffsetFetchResponseGroup) {
+		resp := kmsg.NewPtrOffsetFetchResponse()
+		resp.Groups = all
+		c.answer(resp)
+	})
+}
+
+// fetchedBytes is about what a group's offsets take in an answer.
+func fetchedBytes(g kmsg.OffsetFetchResponseGroup) int {
+	const room = 24
+	size := room + len(g.Group)
+	for i := range g.Topics {
+		size += room + len(g.Topics[i].Topic)
+		for j := range g.Topics[i].Partitions {
+			p := &g.Topics[i].Partitions[j]
+			if size += room; p.Metadata != nil {
+				size += len(*p.Metadata)
+			}
+		}
+	}
+	return size
 }
 
 // fetchOffsets fetches the offsets of one group.

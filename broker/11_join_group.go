@@ -14,7 +14,7 @@ import (
 //     (KIP-394), v5 static members (KIP-345), v6 flexible, v7 the protocol's type and a
 //     null protocol, v8 a reason, v9 skip_assignment
 //   - the answer waits for the other members; the connection may send on meanwhile
-var joinGroupAPI = api{key: 11, min: 0, max: 9, group: joinGroup, keepsBytes: true}
+var joinGroupAPI = api{key: 11, min: 0, max: 9, group: joinGroup}
 
 func joinGroup(_ *groups, c *groupCall, r kmsg.Request) {
 	req := r.(*kmsg.JoinGroupRequest)

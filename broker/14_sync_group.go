@@ -13,7 +13,7 @@ import (
 //   - v3 static members, v4 flexible, v5 the protocol's type and name, without which
 //     the request is INCONSISTENT_GROUP_PROTOCOL whatever its group
 //   - the answer waits for the leader's
-var syncGroupAPI = api{key: 14, min: 0, max: 5, group: syncGroup, keepsBytes: true}
+var syncGroupAPI = api{key: 14, min: 0, max: 5, group: syncGroup}
 
 func syncGroup(_ *groups, c *groupCall, r kmsg.Request) {
 	req := r.(*kmsg.SyncGroupRequest)

@@ -13,6 +13,7 @@ import (
 //
 //   - offset -1 is the high watermark; beyond it, or another negative one:
 //     OFFSET_OUT_OF_RANGE
+//   - an internal topic: INVALID_TOPIC_EXCEPTION; its coordinator would not know
 //   - a topic without "delete" in cleanup.policy: POLICY_VIOLATION
 //   - the new log start offset is on disk before the answer
 var deleteRecordsAPI = api{key: keyDeleteRecords, min: 0, max: 2, serve: deleteRecords}
@@ -30,6 +31,8 @@ func deleteRecords(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Re
 			rp.Partition, rp.LowWatermark = p.Partition, -1
 			replica := topic.at(p.Partition)
 			switch {
+			case isInternalTopic(t.Topic):
+				rp.ErrorCode = kerr.InvalidTopicException.Code
 			case replica == nil:
 				rp.ErrorCode = missingCode(topic, p.Partition, false)
 			case compactedOnly(replica.Settings()):

@@ -14,7 +14,8 @@ import (
 //   - v2 flexible, v3 may be refused by the quota on changes of the metadata
 //
 // The count is the one that the topic shall have afterwards; topics only grow.
-// New partitions may be assigned by hand.
+// New partitions may be assigned by hand. Internal topics do not grow: a group would be
+// looked for in another partition than the one that has its offsets.
 var createPartitionsAPI = api{key: 37, min: 0, max: 3, serve: createPartitions}
 
 func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.Response {
@@ -102,6 +103,9 @@ func planGrowth(img *metadata.Image, ask *kmsg.CreatePartitionsRequestTopic) ([]
 	t := img.Topic(ask.Topic)
 	if t == nil {
 		return nil, bare(kerr.UnknownTopicOrPartition)
+	}
+	if isInternalTopic(ask.Topic) {
+		return nil, refuse(kerr.InvalidTopicException, "topic %q is internal and keeps its partitions: which one has a group depends on their number", ask.Topic)
 	}
 	had := len(t.Partitions)
 	if int64(ask.Count) <= int64(had) {

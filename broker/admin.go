@@ -137,8 +137,6 @@ type api struct {
 	serve adminHandler
 	// group serves a request to the group coordinator.
 	group groupHandler
-	// keepsBytes says that the coordinator keeps byte fields of the request.
-	keepsBytes bool
 	// quick handlers neither block nor take long and run on the connection's
 	// loop; the others go to the pool.
 	quick bool

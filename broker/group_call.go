@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"sync"
 	"sync/atomic"
 
@@ -54,9 +53,6 @@ func (b *Broker) serveGroup(a *api, r request, f *netio.Frame, body []byte) {
 }
 
 func (c *groupCall) serve(a *api, body []byte) {
-	if a.keepsBytes {
-		body = bytes.Clone(body)
-	}
 	req, err := wire.Decode(c.h.Key, c.h.Version, body)
 	if err != nil {
 		c.b.refuse(c.request, c.frame, err)
@@ -160,4 +156,39 @@ func gather[R any](n int, done func([]R)) []func(R) {
 		done(parts)
 	}
 	return give
+}
+
+// maxAnswerBytes is about how large an answer of several groups may be. Of a request
+// that names a large group very often the first are answered.
+const maxAnswerBytes = 100 << 20
+
+// gatherNamed is gather for the parts of an answer that have names: ask is called for
+// the first part of each name, and the others are the same. What does not fit into an
+// answer becomes what refuse gives; the first part always fits.
+func gatherNamed[K comparable, R any](names []K, ask func(i int, give func(R)), size func(R) int, refuse func(i int) R, done func([]R)) {
+	place := map[K]int{}
+	var first []int // by place
+	for i, name := range names {
+		if _, again := place[name]; !again {
+			place[name] = len(first)
+			first = append(first, i)
+		}
+	}
+	give := gather(len(first), func(parts []R) {
+		all := make([]R, len(names))
+		bytes := 0
+		for i, name := range names {
+			part := parts[place[name]]
+			if n := size(part); i == 0 || bytes+n <= maxAnswerBytes {
+				all[i] = part
+				bytes += n
+				continue
+			}
+			all[i] = refuse(i)
+		}
+		done(all)
+	})
+	for n, i := range first {
+		ask(i, give[n])
+	}
 }

@@ -112,9 +112,12 @@ func (g *groups) follow(img *metadata.Image, d *metadata.Delta) {
 	replicas := g.b.replicas.identified(topic.ID)
 	for i := range topic.Partitions {
 		index := int32(i)
-		if r := replicas.at(index); r != nil && r.Role().Local {
+		switch r := replicas.at(index); {
+		case r != nil && r.Role().Local:
 			g.runtime.Lead(index, r.Role().LeaderEpoch, replicaLog{r, g.b.metrics})
-		} else {
+		case r == nil && replicas.isOffline(index):
+			g.runtime.Lose(index)
+		default:
 			g.runtime.Resign(index)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -427,6 +429,47 @@ func TestTheOffsetsTopicIsDeletedAndMadeAnew(t *testing.T) {
 	c.commit("g", "t", 7)
 }
 
+// TestAnOffsetsPartitionThatCannotBeOpened makes its groups unavailable; a list of
+// groups without them would be a lie.
+func TestAnOffsetsPartitionThatCannotBeOpened(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	c := l.dial()
+	c.findGroup("g")
+	lost := partitionOfGroup("g", groupSettings().TopicPartitions)
+	other := "h"
+	for i := 0; partitionOfGroup(other, groupSettings().TopicPartitions) == lost; i++ {
+		other = fmt.Sprint("h", i)
+	}
+	c.commit("g", "t", 5)
+	c.commit(other, "t", 6)
+	dir := l.dir.Path()
+	l.close()
+	home := filepath.Join(dir, fmt.Sprintf("%s-%d", offsetsTopic, lost))
+	if err := os.RemoveAll(home); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(home, nil, 0o600); err != nil { // nothing that could be a directory
+		t.Fatal(err)
+	}
+
+	l = startLive(t, dir, l.meta, segment.NewPwritevIO())
+	c = l.dial()
+	l.eventually("the other partition is loaded", func() bool {
+		offset, code := c.fetched(5, other, "t")
+		return offset == 6 && code == 0
+	})
+	if _, code := c.fetched(5, "g", "t"); code != 15 {
+		t.Errorf("fetch: error %d", code)
+	}
+	if code := commitCode(c.ask(8, commitRequest("g", "t", 6))); code != 15 {
+		t.Errorf("commit: error %d", code)
+	}
+	if resp := c.ask(4, kmsg.NewPtrListGroupsRequest()).(*kmsg.ListGroupsResponse); resp.ErrorCode != 15 {
+		t.Errorf("list: %+v", resp)
+	}
+}
+
 func TestDeletedTopicsTakeTheirOffsetsWithThem(t *testing.T) {
 	l := newLive(t, nil)
 	l.create("t")
@@ -454,6 +497,31 @@ func TestNobodyWritesToTheOffsetsTopic(t *testing.T) {
 	resp := c.ask(7, produceRequest(1, offsetsTopic, batchOf("x"))).(*kmsg.ProduceResponse)
 	if code := resp.Topics[0].Partitions[0].ErrorCode; code != 17 {
 		t.Errorf("error %d", code)
+	}
+}
+
+// TestTheOffsetsTopicIsNotCutOrGrown by an admin who means well: its groups would lose
+// their offsets.
+func TestTheOffsetsTopicIsNotCutOrGrown(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	c := l.dial()
+	c.findGroup("g")
+	c.commit("g", "t", 5)
+	cut := kmsg.NewPtrDeleteRecordsRequest()
+	cut.TimeoutMillis = 10000
+	cut.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: offsetsTopic, Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Offset: -1}}}}
+	if code := c.ask(1, cut).(*kmsg.DeleteRecordsResponse).Topics[0].Partitions[0].ErrorCode; code != 17 {
+		t.Errorf("delete records: error %d", code)
+	}
+	grow := kmsg.NewPtrCreatePartitionsRequest()
+	grow.TimeoutMillis = 10000
+	grow.Topics = []kmsg.CreatePartitionsRequestTopic{{Topic: offsetsTopic, Count: 100}}
+	if code := c.ask(1, grow).(*kmsg.CreatePartitionsResponse).Topics[0].ErrorCode; code != 17 {
+		t.Errorf("create partitions: error %d", code)
+	}
+	if offset, code := c.fetched(5, "g", "t"); offset != 5 || code != 0 {
+		t.Errorf("offset %d, error %d", offset, code)
 	}
 }
 

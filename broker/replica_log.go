@@ -20,10 +20,22 @@ type logAppend struct {
 	done    func(err error)
 }
 
-// Append implements coordinator.Log.
-func (l replicaLog) Append(b record.Batch, done func(err error)) {
+// replicaWriter is a coordinator.Writer.
+type replicaWriter struct {
+	replicaLog
+	chain *partition.Chain
+}
+
+// Writer implements coordinator.Log.
+func (l replicaLog) Writer() coordinator.Writer { return replicaWriter{l, &partition.Chain{}} }
+
+// MaxBatchBytes implements coordinator.Log.
+func (l replicaLog) MaxBatchBytes() int { return int(l.replica.Settings().Rules.MaxMessageBytes) }
+
+// Append implements coordinator.Writer.
+func (l replicaWriter) Append(b record.Batch, done func(err error)) {
 	a := &logAppend{metrics: l.metrics, done: done}
-	a.Append = partition.Append{Replica: l.replica, Batch: b, MaxTimestamp: b.MaxTimestamp(), AppendTimeMs: -1, AcksAll: true, Done: a}
+	a.Append = partition.Append{Replica: l.replica, Batch: b, MaxTimestamp: b.MaxTimestamp(), AppendTimeMs: -1, AcksAll: true, Chain: l.chain, Done: a}
 	if err := l.replica.Shard().Post(&a.Append); err != nil {
 		done(err)
 	}

@@ -54,7 +54,7 @@ func (l *loop[M]) loaded(p *part[M], ld *load[M], begun time.Time, err error) {
 		l.retry(p, "a coordinator's partition could not be read; it is tried again", err)
 		return
 	}
-	p.state, p.machine = active, ld.machine
+	p.state, p.machine, p.writer = active, ld.machine, p.log.Writer()
 	took := time.Since(begun)
 	l.rt.cfg.Observe.Loaded(ld.records, took)
 	if ld.records > 0 {

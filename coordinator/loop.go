@@ -15,7 +15,8 @@ type loop[M Machine] struct {
 	// Owned by the loop; never touched elsewhere.
 	image    *metadata.Image
 	nowMs    int64 // Step.NowMs of this round
-	wallMs   int64
+	wallMs   int64 // Step.WallMs
+	ageMs    int64 // Step.RetentionWallMs
 	parts    map[int32]*part[M]
 	step     Step       // of the machine that runs
 	touched  []*part[M] // have records that no batch has yet
@@ -49,8 +50,8 @@ func (l *loop[M]) run() {
 // order matters after a pause of the process: a heartbeat that was already here counts
 // before the deadline that it moves.
 func (l *loop[M]) round(queue []func()) {
-	now := time.Now()
-	l.nowMs, l.wallMs = now.Sub(l.rt.begun).Milliseconds(), now.UnixMilli()
+	clock := l.rt.clock
+	l.nowMs, l.wallMs, l.ageMs = clock.elapsed().Milliseconds(), clock.wallMs(), clock.retentionMs()
 	for _, fn := range queue {
 		fn()
 	}
@@ -113,7 +114,7 @@ func (l *loop[M]) sleep() time.Duration {
 		return -1
 	}
 	// Counted from the time of the round, which has taken some of it.
-	return max(time.Duration(next)*time.Millisecond-time.Since(l.rt.begun), 0)
+	return max(time.Duration(next)*time.Millisecond-l.rt.clock.elapsed(), 0)
 }
 
 // do is Runtime.Do on the loop.

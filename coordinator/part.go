@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"ringmain/record"
@@ -29,6 +30,7 @@ type part[M Machine] struct {
 	under int
 
 	machine M         // while active
+	writer  Writer    // of the machine
 	reading *load[M]  // while loading
 	flights []*flight // appends of this machine that are under way, oldest first
 	bytes   int       // of their batches
@@ -63,22 +65,24 @@ func (f *flight) expire() {
 }
 
 const (
-	// maxBatchBytes is where the records of a round are divided into batches; a step is
-	// never divided. It is what consumers of the topic expect of any (max.message.bytes).
+	// maxBatchBytes is where the records of a round are divided into batches, if the
+	// topic is not to have smaller ones.
 	maxBatchBytes = 1 << 20
 	// maxFlights and maxFlightBytes are how much of a partition may be under way. What
 	// comes meanwhile gathers in the next batch; when that is full too, because the disk
 	// hangs, no step is taken.
 	maxFlights     = 16
 	maxFlightBytes = 4 << 20
-	// recordOverhead is about what a record takes beside its key and value.
-	recordOverhead = 20
 )
+
+// room is how many bytes the records of a batch may have, unless they are of one step.
+func (p *part[M]) room() int { return min(maxBatchBytes, p.log.MaxBatchBytes()) - record.HeaderSize }
 
 // perform runs one step of the machine and takes what comes out of it.
 func (l *loop[M]) perform(p *part[M], fn func(m M, s *Step)) {
 	s := &l.step
-	s.NowMs, s.WallMs, s.Image = l.nowMs, l.wallMs, l.image
+	s.NowMs, s.WallMs, s.RetentionWallMs, s.Image = l.nowMs, l.wallMs, l.ageMs, l.image
+	s.MaxRecordBytes = p.log.MaxBatchBytes() - record.HeaderSize
 	fn(p.machine, s)
 	if len(s.Records) > 0 {
 		l.stage(p, s)
@@ -89,13 +93,14 @@ func (l *loop[M]) perform(p *part[M], fn func(m M, s *Step)) {
 	s.Records, s.Answers = s.Records[:0], s.Answers[:0]
 }
 
-// stage adds the step's records to the batch that is being built.
+// stage adds the step's records to the batch that is being built, or to one of their
+// own. A step is never divided: a crash leaves all of it or nothing.
 func (l *loop[M]) stage(p *part[M], s *Step) {
 	size := 0
-	for _, r := range s.Records {
-		size += len(r.Key) + len(r.Value) + recordOverhead
+	for i := range s.Records {
+		size += s.Records[i].Size()
 	}
-	if p.next != nil && p.next.builder.Size()+size > maxBatchBytes {
+	if p.next != nil && p.next.builder.Size()+size > p.room() {
 		l.seal(p)
 	}
 	if p.next == nil {
@@ -113,7 +118,7 @@ func (p *part[M]) crowded() bool { return len(p.flights) >= maxFlights || p.byte
 
 // full reports that there is no room for the records of another step.
 func (p *part[M]) full() bool {
-	return p.crowded() && p.next != nil && p.next.builder.Size() >= maxBatchBytes/2
+	return p.crowded() && p.next != nil && p.next.builder.Size() >= p.room()/2
 }
 
 // last is the append that was begun last, nil if none is under way.
@@ -151,7 +156,7 @@ func (l *loop[M]) seal(p *part[M]) {
 	p.flights, p.next = append(p.flights, f), nil
 	p.bytes += f.bytes
 	p.under++
-	p.log.Append(batch, func(err error) {
+	p.writer.Append(batch, func(err error) {
 		l.box.post(func() { l.appended(p, f, err) })
 	})
 }
@@ -256,11 +261,7 @@ func (l *loop[M]) lead(number, epoch int32, log Log) {
 	if l.stopping {
 		return
 	}
-	p := l.parts[number]
-	if p == nil {
-		p = &part[M]{number: number}
-		l.parts[number] = p
-	}
+	p := l.part(number)
 	if p.state != absent && p.epoch == epoch && p.log == log {
 		return
 	}
@@ -268,6 +269,27 @@ func (l *loop[M]) lead(number, epoch int32, log Log) {
 	p.epoch, p.log = epoch, log
 	p.state, p.pause, p.retryMs = waiting, 0, 0
 	l.load(p)
+}
+
+// part gives the partition, put on the list if it is not there.
+func (l *loop[M]) part(number int32) *part[M] {
+	p := l.parts[number]
+	if p == nil {
+		p = &part[M]{number: number}
+		l.parts[number] = p
+	}
+	return p
+}
+
+// lose is Runtime.Lose on the loop.
+func (l *loop[M]) lose(number int32) {
+	if l.stopping {
+		return
+	}
+	p := l.part(number)
+	l.unload(p, ErrUnavailable)
+	p.state, p.log = waiting, nil
+	p.pause, p.retryMs = longestPause, math.MaxInt64
 }
 
 // resign is Runtime.Resign on the loop.

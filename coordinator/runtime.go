@@ -23,6 +23,8 @@ type Config struct {
 	// Observe is told of loads and failures, for metrics.
 	Observe Observer
 	Log     *slog.Logger
+
+	clock *clock // nil: the system's; a test has its own
 }
 
 // Observer is told what a runtime did. Its methods run on the loops and must not
@@ -41,7 +43,7 @@ type Observer interface {
 type Runtime[M Machine] struct {
 	cfg     Config
 	machine func(partition int32) M
-	begun   time.Time
+	clock   *clock
 	loops   []*loop[M]
 	// readers has a place for each load that reads: as many as there are loops.
 	readers chan struct{}
@@ -51,7 +53,10 @@ type Runtime[M Machine] struct {
 // NewRuntime starts the loops. machine makes an empty machine; it is called on them.
 func NewRuntime[M Machine](cfg Config, machine func(partition int32) M) *Runtime[M] {
 	cfg.Loops = max(cfg.Loops, 1)
-	r := &Runtime[M]{cfg: cfg, machine: machine, begun: time.Now(), readers: make(chan struct{}, cfg.Loops)}
+	if cfg.clock == nil {
+		cfg.clock = newClock()
+	}
+	r := &Runtime[M]{cfg: cfg, machine: machine, clock: cfg.clock, readers: make(chan struct{}, cfg.Loops)}
 	for range cfg.Loops {
 		r.loops = append(r.loops, newLoop(r))
 	}
@@ -111,6 +116,13 @@ func (r *Runtime[M]) Lead(partition, epoch int32, log Log) {
 func (r *Runtime[M]) Resign(partition int32) {
 	l := r.loopOf(partition)
 	l.box.post(func() { l.resign(partition) })
+}
+
+// Lose says that this broker leads the partition and cannot open its log: all who wait
+// and all who come get ErrUnavailable, until Lead or Resign.
+func (r *Runtime[M]) Lose(partition int32) {
+	l := r.loopOf(partition)
+	l.box.post(func() { l.lose(partition) })
 }
 
 // stopTimeout bounds how long Stop waits for appends that are under way.

@@ -64,6 +64,10 @@ type paper struct {
 	reads   int
 }
 
+func (p *paper) Writer() Writer { return p }
+
+func (p *paper) MaxBatchBytes() int { return 1 << 20 }
+
 func (p *paper) Append(b record.Batch, done func(error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,9 +220,13 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func newRig(t *testing.T, loops int) *rig {
+func newRig(t *testing.T, loops int) *rig { return newRigWith(t, Config{Loops: loops}) }
+
+func newRigAt(t *testing.T, c *clock) *rig { return newRigWith(t, Config{Loops: 1, clock: c}) }
+
+func newRigWith(t *testing.T, cfg Config) *rig {
 	r := &rig{T: t, log: &paper{}, counts: &counts{}, said: &lines{}}
-	r.Runtime = NewRuntime(Config{Loops: loops, AppendTimeout: 5 * time.Second, ReadBytes: 1 << 16, Observe: r.counts, Log: slog.New(slog.NewTextHandler(r.said, &slog.HandlerOptions{Level: slog.LevelError}))},
+	r.Runtime = NewRuntime(Config{Loops: cfg.Loops, clock: cfg.clock, AppendTimeout: 5 * time.Second, ReadBytes: 1 << 16, Observe: r.counts, Log: slog.New(slog.NewTextHandler(r.said, &slog.HandlerOptions{Level: slog.LevelError}))},
 		func(int32) *words { return &words{} })
 	return r
 }
@@ -323,23 +331,26 @@ func TestLargeRoundsAreDividedBetweenSteps(t *testing.T) {
 		r.Do(0, func(*words, *Step) { <-gate }, nil)
 		synctest.Wait()
 		large := string(make([]byte, 300<<10))
-		for i := range 5 {
+		for i := range 4 { // all of it fits into what may be under way
 			r.say(fmt.Sprint(i), large, large)
 		}
 		r.say("huge", large, large, large, large, large) // one step stays whole
+		r.say("last", "small")
 		close(gate)
 		synctest.Wait()
 		var counts []int32
 		for _, b := range r.log.batches {
 			counts = append(counts, b.Count())
 		}
-		if !slices.Equal(counts, []int32{2, 2, 2, 2, 2, 5}) {
+		if !slices.Equal(counts, []int32{2, 2, 2, 2, 5, 1}) {
 			t.Errorf("batches of %v records", counts)
 		}
 		r.log.report(2, nil)
 		r.want("0=2", "1=4")
-		r.log.report(4, nil)
-		r.want("2=6", "3=8", "4=10", "huge=15")
+		r.log.report(3, nil)
+		r.want("2=6", "3=8", "huge=13")
+		r.log.report(1, nil)
+		r.want("last=14")
 	})
 }
 
@@ -501,6 +512,36 @@ func TestLeadershipMoves(t *testing.T) {
 		synctest.Wait()
 		r.say("f")
 		r.want("f=0")
+	})
+}
+
+// TestAPartitionWithoutItsLog is not "another broker's": clients would look for that.
+func TestAPartitionWithoutItsLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		defer r.Stop()
+		r.Lose(0)
+		r.say("a", "x")
+		r.want("a=unavailable")
+		time.Sleep(time.Hour)
+		r.say("b", "x")
+		r.want("b=unavailable")
+		r.Resign(0)
+		r.say("c", "x")
+		r.want("c=not coordinator")
+		r.Lead(0, 0, r.log)
+		r.say("d", "x")
+		synctest.Wait()
+		r.Lose(0) // while an append is under way
+		r.say("e", "x")
+		r.want("d=unavailable", "e=unavailable")
+		r.log.report(1, nil)
+		r.Lead(0, 0, r.log)
+		synctest.Wait()
+		r.say("f", "x")
+		synctest.Wait()
+		r.log.report(1, nil)
+		r.want("f=2")
 	})
 }
 

@@ -15,7 +15,9 @@ type Append struct {
 	AppendTimeMs int64
 	// AcksAll: answer only when the batch is durable on every in-sync replica.
 	AcksAll bool
-	Done    Appender
+	// Chain is nil unless the batch is worth nothing without others before it.
+	Chain *Chain
+	Done  Appender
 
 	// The result: BaseOffset and AppendTimeMs of the batch, or of the one it
 	// repeats (idempotent producers), or Err.
@@ -30,31 +32,48 @@ type Append struct {
 // block.
 type Appender interface{ Appended(a *Append) }
 
+// Chain are appends to one replica that build on each other: once one has failed, all
+// later ones fail too, so what is in the log is always the first of them. Otherwise a
+// disk that was full for a moment could leave the second without the first.
+// Its field is the shard loop's; never touched elsewhere.
+type Chain struct{ broken bool }
+
+// fail ends an append that was not written.
+func (a *Append) fail(s *Shard, err error) {
+	a.Err = err
+	if a.Chain != nil {
+		a.Chain.broken = true
+	}
+	s.finished = append(s.finished, a)
+}
+
 // run stages the batch. Its answer comes at the end of the round or, for
 // acks=all, after the sync.
 func (a *Append) run(s *Shard) {
 	r := a.Replica
 	role := r.role.Load()
 	settings := r.settings.Load()
+	var err error
 	switch {
 	case r.deleted.Load() || !role.Local:
-		a.Err = ErrNotLeader
+		err = ErrNotLeader
 	case r.log.Err() != nil:
 		// Before the check for repetitions: what an offline log remembers of a
 		// producer may be what it failed to sync.
-		a.Err = r.log.Err()
+		err = r.log.Err()
 	case a.AcksAll && role.ISR < settings.MinInSyncReplicas:
-		a.Err = ErrNotEnoughReplicas
+		err = ErrNotEnoughReplicas
+	case a.Chain != nil && a.Chain.broken:
+		err = ErrChainBroken
 	}
-	if a.Err != nil {
-		s.finished = append(s.finished, a)
+	if err != nil {
+		a.fail(s, err)
 		return
 	}
 	if a.Batch.ProducerID() >= 0 {
 		dup, err := r.log.CheckProducer(a.Batch, s.nowMs)
 		if err != nil {
-			a.Err = err
-			s.finished = append(s.finished, a)
+			a.fail(s, err)
 			return
 		}
 		if dup != nil {
@@ -72,8 +91,7 @@ func (a *Append) run(s *Shard) {
 	}
 	base, err := r.log.Stage(a.Batch, role.LeaderEpoch, a.MaxTimestamp, s.nowMs)
 	if err != nil {
-		a.Err = err
-		s.finished = append(s.finished, a)
+		a.fail(s, err)
 		return
 	}
 	a.BaseOffset = base

@@ -17,6 +17,8 @@ var (
 	ErrNotLeader = errors.New("partition: this broker does not lead the partition")
 	// ErrNotEnoughReplicas: fewer in-sync replicas than min.insync.replicas; nothing was appended.
 	ErrNotEnoughReplicas = errors.New("partition: fewer in-sync replicas than min.insync.replicas")
+	// ErrChainBroken: an append that this one builds on has failed; nothing was appended.
+	ErrChainBroken = errors.New("partition: an earlier append that this one builds on failed")
 	// ErrFencedEpoch: the request names a leader epoch older than ours (KIP-320).
 	ErrFencedEpoch = errors.New("partition: leader epoch of the request is older than the leader's")
 	// ErrUnknownEpoch: the request names a leader epoch that we have not heard of yet (KIP-320).

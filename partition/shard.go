@@ -176,13 +176,14 @@ func (s *Shard) flush() {
 	s.cfg.Observe.Appended(batches, bytes, time.Since(start))
 	for _, a := range s.appends {
 		r := a.Replica
-		if a.Err == nil && errs != nil {
-			a.Err = r.logError(errs, s.touched)
+		var err error
+		if errs != nil {
+			err = r.logError(errs, s.touched)
 		}
 		a.LogStart = r.log.StartOffset()
 		switch {
-		case a.Err != nil:
-			s.finished = append(s.finished, a)
+		case err != nil:
+			a.fail(s, err)
 		case !a.AcksAll || r.settings.Load().PageCache || r.log.SyncedOffset() >= a.end:
 			s.finished = append(s.finished, a)
 		default:

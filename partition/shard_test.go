@@ -224,6 +224,37 @@ func TestAcksOneDoesNotWaitForASync(t *testing.T) {
 	}
 }
 
+// TestAChainEndsWithItsFirstFailure: what builds on an append that failed is not written,
+// though the reason may be gone by then.
+func TestAChainEndsWithItsFirstFailure(t *testing.T) {
+	f := newFixture(t, func(s *Settings) { s.MinInSyncReplicas = 2 })
+	chain := &Chain{}
+	append := func(c *Chain) error {
+		done := make(answered, 1)
+		b := f.batch(-1, -1, 1)
+		if err := f.shard.Post(&Append{Replica: f.replica, Batch: b, MaxTimestamp: b.MaxTimestamp(), AppendTimeMs: -1, AcksAll: true, Chain: c, Done: done}); err != nil {
+			t.Fatal(err)
+		}
+		return wait(t, "answer", done).Err
+	}
+	if err := append(chain); !errors.Is(err, ErrNotEnoughReplicas) {
+		t.Fatalf("the first: %v, want ErrNotEnoughReplicas", err)
+	}
+	enough := *f.replica.Settings()
+	enough.MinInSyncReplicas = 1
+	f.replica.Reconfigure(&enough)
+	f.settled()
+	if err := append(chain); !errors.Is(err, ErrChainBroken) {
+		t.Errorf("the second: %v, want ErrChainBroken", err)
+	}
+	if err := append(&Chain{}); err != nil {
+		t.Errorf("one of another chain: %v", err)
+	}
+	if end := f.replica.HighWatermark(); end != 1 {
+		t.Errorf("the log has %d records, want the one of the other chain", end)
+	}
+}
+
 func TestPageCacheDurabilityDoesNotWait(t *testing.T) {
 	f := newFixture(t, func(s *Settings) { s.PageCache = true })
 	f.sync.gate = make(chan struct{})

@@ -1,9 +1,14 @@
 package wire
 
+import "math"
+
 // Limits that Kafka 4.4 has too (its upgrade notes), but for maxElements.
 const (
 	maxArray = 1_000_000 // elements of one array
 	maxTags  = 10_000    // tagged fields of one struct
+	// maxString bounds strings also where their length is a varint: answers in older
+	// versions, and records, have two bytes for it.
+	maxString = math.MaxInt16
 	// maxElements bounds the elements of all arrays and the tagged fields of one
 	// request. Each may be two bytes on the wire and costs up to some hundred in
 	// memory: decoded, while it is handled, and in the answer, which often says

@@ -132,6 +132,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"null string", metadata, 1, []byte{0, 0, 0, 1, 0xff, 0xff}, nullValue},
 		{"string length -2", metadata, 1, []byte{0, 0, 0, 1, 0xff, 0xfe}, badLength},
 		{"string longer than the rest", metadata, 1, []byte{0, 0, 0, 1, 0, 5, 'a'}, endsEarly},
+		{"compact string of 32768 bytes", metadata, 9, cat([]byte{2}, uvarint(32769), make([]byte, 32768), []byte{0}, flags), longString},
 		{"varint of six bytes", metadata, 9, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, badVarint},
 		{"varint of 33 bits", metadata, 9, []byte{0xff, 0xff, 0xff, 0xff, 0x1f}, badVarint},
 		{"varint that does not end", metadata, 9, []byte{0xff, 0xff}, endsEarly},
@@ -146,6 +147,9 @@ func TestCheckRefuses(t *testing.T) {
 		if !errors.Is(err, ErrMalformed) || !bytes.Contains([]byte(err.Error()), []byte(c.want)) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
+	}
+	if err := Check(3, 9, cat([]byte{2}, uvarint(32768), make([]byte, 32767), []byte{0}, flags)); err != nil {
+		t.Errorf("a compact string of 32767 bytes: %v", err)
 	}
 	good := cat([]byte{1, 1, 0, 0, 2}, []byte{4, 2, 'a', 'b'}, []byte{5, 0}, []byte("trailing"))
 	if err := Check(3, 9, good); err != nil {

@@ -24,6 +24,7 @@ const (
 	badVarint   = "a varint does not fit 32 bits"
 	nullValue   = "it is null and may not be"
 	badLength   = "its length is negative"
+	longString  = "it is longer than the 32767 bytes that a string can have"
 	badCount    = "its count promises more than the bytes left can hold"
 	tooMany     = "its count is above 1000000"
 	tooManyTags = "it has more than 10000 tagged fields"
@@ -106,11 +107,15 @@ func (c *cursor) uvarint() uint32 {
 }
 
 // length reads the length of a string or of bytes, or an array's count: -1 for
-// null. short is true for a classic string, whose length has two bytes.
+// null. short is true for a string, whose length has two bytes in a classic version.
 func (c *cursor) length(flexible, short bool) int {
 	switch {
 	case flexible:
-		return int(c.uvarint()) - 1
+		n := int(c.uvarint()) - 1
+		if short && n > maxString {
+			c.fail(longString)
+		}
+		return n
 	case short:
 		return int(c.int16())
 	}

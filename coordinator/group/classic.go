@@ -163,7 +163,7 @@ func (c *classic) gone() {
 	for _, member := range c.members {
 		c.m.deadlines.Cancel(&member.session)
 	}
-	for _, p := range c.pending {
-		c.m.deadlines.Cancel(&p.session)
+	for id := range c.pending {
+		c.unexpect(id)
 	}
 }

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -26,7 +27,7 @@ func (m *Machine) JoinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, cli
 	switch {
 	case req.Group == "" || len(req.Group) > records.MaxString:
 		p.refuse(s, kerr.InvalidGroupID.Code)
-	case tooLong(req, client):
+	case tooLong(req, client), said(req.Protocols) > s.MaxRecordBytes:
 		p.response.MemberID = ""
 		p.refuse(s, kerr.InvalidRequest.Code)
 	case req.SessionTimeoutMillis < m.cfg.MinSessionTimeoutMs || req.SessionTimeoutMillis > m.cfg.MaxSessionTimeoutMs:
@@ -39,7 +40,9 @@ func (m *Machine) JoinGroup(s *coordinator.Step, req *kmsg.JoinGroupRequest, cli
 		if consumer { // nobody is in it any more: it becomes a classic group
 			g.members.forget(s)
 		}
-		m.ensure(req.Group).members.(*classic).joinGroup(s, req, client, p)
+		c := m.ensure(req.Group).members.(*classic)
+		c.joinGroup(s, req, client, p)
+		c.dropUnused() // of a member that was refused
 	}
 }
 
@@ -51,6 +54,15 @@ func distinct(protocols []kmsg.JoinGroupRequestProtocol) []kmsg.JoinGroupRequest
 		seen[p.Name] = true
 		return again
 	})
+}
+
+// kept is a copy of what a request says, whose bytes are the frame's.
+func kept(protocols []kmsg.JoinGroupRequestProtocol) []kmsg.JoinGroupRequestProtocol {
+	protocols = slices.Clone(protocols)
+	for i := range protocols {
+		protocols[i].Metadata = bytes.Clone(protocols[i].Metadata)
+	}
+	return protocols
 }
 
 // memberIDRest is what a member id has after the client's own words.
@@ -66,6 +78,19 @@ func tooLong(req *kmsg.JoinGroupRequest, client Client) bool {
 	}
 	return len(own)+memberIDRest > records.MaxString || len(req.ProtocolType) > records.MaxString ||
 		slices.ContainsFunc(req.Protocols, func(p kmsg.JoinGroupRequestProtocol) bool { return len(p.Name) > records.MaxString })
+}
+
+// protocolRoom is about what a protocol takes in memory beside its name and metadata.
+const protocolRoom = 64
+
+// said is how much memory a member's protocols take. A member may say as much as a
+// record of the group may have: with more the group could never be stored, but it would
+// be kept for as long as the member waits.
+func said(protocols []kmsg.JoinGroupRequestProtocol) (bytes int) {
+	for i := range protocols {
+		bytes += protocolRoom + len(protocols[i].Name) + len(protocols[i].Metadata)
+	}
+	return bytes
 }
 
 // joining is a JoinGroup that is not answered yet.
@@ -159,7 +184,7 @@ func (c *classic) joinNew(s *coordinator.Step, req *kmsg.JoinGroupRequest, clien
 		clientHost:         client.Host,
 		rebalanceTimeoutMs: req.RebalanceTimeoutMillis,
 		sessionTimeoutMs:   req.SessionTimeoutMillis,
-		protocols:          req.Protocols,
+		protocols:          kept(req.Protocols),
 	}
 	if len(c.members) == 0 {
 		c.typ = req.ProtocolType
@@ -218,11 +243,12 @@ func (c *classic) replace(s *coordinator.Step, req *kmsg.JoinGroupRequest, m *cl
 	leader := c.leader
 	c.rename(s, m, id)
 	c.update(m, req)
-	if c.current != classicStable || c.selectProtocol() != *c.protocol {
+	keep := func(m *classicMember) []byte { return m.assignment }
+	if c.current != classicStable || c.selectProtocol() != *c.protocol || !c.fits(s, keep) {
 		c.joinNext(s, m, p)
 		return
 	}
-	c.persist(s, func(m *classicMember) []byte { return m.assignment })
+	c.persist(s, keep)
 	c.admit(p.response, m)
 	if req.Version >= 9 {
 		p.response.SkipAssignment = m.id == c.leader

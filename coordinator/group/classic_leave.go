@@ -46,8 +46,8 @@ func (m *Machine) LeaveGroup(s *coordinator.Step, req *kmsg.LeaveGroupRequest, r
 
 // leave removes one member, or an id that was only given out.
 func (c *classic) leave(s *coordinator.Step, memberID string, instance *string) (code int16) {
-	if c.unexpect(memberID) {
-		c.completeIfJoined(s)
+	if p := c.pending[memberID]; p != nil {
+		p.giveUp(s)
 		return 0
 	}
 	if memberID == "" && instance != nil {

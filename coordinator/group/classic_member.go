@@ -38,12 +38,6 @@ type classicMember struct {
 	unsynced bool     // has not asked for its share of this generation
 }
 
-// pendingMember was given a member id and is expected to join with it.
-type pendingMember struct {
-	id      string
-	session coordinator.Deadline
-}
-
 // metadata is what the member says under a protocol; ok is false if it does not
 // speak it.
 func (m *classicMember) metadata(protocol string) (b []byte, ok bool) {
@@ -122,7 +116,7 @@ func (c *classic) rename(s *coordinator.Step, m *classicMember, id string) {
 // update takes over what a JoinGroup of a member says.
 func (c *classic) update(m *classicMember, req *kmsg.JoinGroupRequest) {
 	c.count(m, -1)
-	m.protocols = req.Protocols
+	m.protocols = kept(req.Protocols)
 	c.count(m, 1)
 	m.rebalanceTimeoutMs, m.sessionTimeoutMs = req.RebalanceTimeoutMillis, req.SessionTimeoutMillis
 }
@@ -208,28 +202,4 @@ func (c *classic) expire(s *coordinator.Step, m *classicMember) {
 	}
 	c.remove(s, m)
 	c.membersLeft(s)
-}
-
-// expect makes a pending member, which has a session's time to join.
-func (c *classic) expect(s *coordinator.Step, id string, sessionTimeoutMs int32) {
-	if c.pending == nil {
-		c.pending = map[string]*pendingMember{}
-	}
-	p := &pendingMember{id: id}
-	p.session.Fire = func(s *coordinator.Step) {
-		delete(c.pending, id)
-		c.completeIfJoined(s)
-	}
-	c.pending[id] = p
-	c.m.deadlines.Put(&p.session, s.NowMs+int64(sessionTimeoutMs))
-}
-
-// unexpect forgets a pending member; it says whether there was one.
-func (c *classic) unexpect(id string) bool {
-	p := c.pending[id]
-	if p != nil {
-		c.m.deadlines.Cancel(&p.session)
-		delete(c.pending, id)
-	}
-	return p != nil
 }

@@ -39,6 +39,27 @@ func (c *classic) persist(s *coordinator.Step, share func(*classicMember) []byte
 	c.m.write(s, records.GroupMetadata(c.g.id, v))
 }
 
+// fits reports whether the record that persist writes is one that the topic takes. Its
+// size is the members', and what they and their leader say is theirs to choose.
+func (c *classic) fits(s *coordinator.Step, share func(*classicMember) []byte) bool {
+	size := recordRoom + len(c.g.id) + len(c.typ) + len(c.leader) + len(*c.protocol)
+	for _, m := range c.members {
+		subscription, _ := m.metadata(*c.protocol)
+		size += memberRoom + len(m.id) + len(m.clientID) + len(m.clientHost) + len(subscription) + len(share(m))
+		if m.instance != nil {
+			size += len(*m.instance)
+		}
+	}
+	return size <= s.MaxRecordBytes
+}
+
+// What a group's record takes at most beside its texts and bytes, and what each member
+// takes in it.
+const (
+	recordRoom = 64
+	memberRoom = 32
+)
+
 func (c *classic) forget(s *coordinator.Step) {
 	c.m.write(s, records.GroupMetadata(c.g.id, nil))
 }

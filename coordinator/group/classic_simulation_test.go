@@ -186,7 +186,7 @@ func (sim *classicSimulation) until(ms int64) {
 }
 
 func (sim *classicSimulation) step(do func(*coordinator.Step)) {
-	s := &coordinator.Step{NowMs: sim.nowMs, WallMs: testWallMs + sim.nowMs, Image: sim.image}
+	s := &coordinator.Step{NowMs: sim.nowMs, WallMs: testWallMs + sim.nowMs, RetentionWallMs: testWallMs + sim.nowMs, Image: sim.image, MaxRecordBytes: 1 << 20}
 	do(s)
 	for _, r := range s.Records {
 		sim.checkRecord(r)

@@ -23,7 +23,7 @@ func newCrowd() *crowd {
 }
 
 func (c *crowd) step(do func(*coordinator.Step)) {
-	s := &coordinator.Step{NowMs: c.now, WallMs: c.now}
+	s := &coordinator.Step{NowMs: c.now, WallMs: c.now, RetentionWallMs: c.now, MaxRecordBytes: 1 << 30}
 	do(s)
 	for _, answer := range s.Answers {
 		answer(nil)

@@ -78,13 +78,29 @@ func (c *classic) assign(s *coordinator.Step, shares []kmsg.SyncGroupRequestGrou
 	for i := range shares {
 		byID[shares[i].MemberID] = shares[i].MemberAssignment
 	}
-	c.persist(s, func(m *classicMember) []byte { return byID[m.id] })
+	share := func(m *classicMember) []byte { return byID[m.id] }
+	if !c.fits(s, share) {
+		c.refuseAssignment(s)
+		return
+	}
+	c.persist(s, share)
 	for _, m := range c.members {
 		if p := m.sync; p != nil {
 			m.sync = nil
 			c.give(s, m, p)
 		}
 	}
+}
+
+// refuseAssignment tells all who wait that the leader's assignment cannot be stored, as
+// Kafka does, and asks everybody to join again: with fewer members, or after the topic's
+// max.message.bytes was raised, it can be.
+func (c *classic) refuseAssignment(s *coordinator.Step) {
+	for _, m := range c.members {
+		c.refuseSync(s, m, kerr.UnknownServerError.Code)
+		c.renew(s, m)
+	}
+	c.rebalance(s)
 }
 
 // give answers a member with its share.

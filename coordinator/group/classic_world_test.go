@@ -75,7 +75,7 @@ func (w *world) load() {
 }
 
 func (w *world) step(do func(*coordinator.Step)) {
-	s := &coordinator.Step{NowMs: w.nowMs, WallMs: testWallMs + w.nowMs}
+	s := &coordinator.Step{NowMs: w.nowMs, WallMs: testWallMs + w.nowMs, RetentionWallMs: testWallMs + w.nowMs, MaxRecordBytes: 1 << 20}
 	do(s)
 	w.finish(s)
 	for {
@@ -83,7 +83,7 @@ func (w *world) step(do func(*coordinator.Step)) {
 		if !ok || at > w.nowMs {
 			return
 		}
-		s := &coordinator.Step{NowMs: w.nowMs, WallMs: testWallMs + w.nowMs}
+		s := &coordinator.Step{NowMs: w.nowMs, WallMs: testWallMs + w.nowMs, RetentionWallMs: testWallMs + w.nowMs, MaxRecordBytes: 1 << 20}
 		w.machine.Advance(s)
 		w.finish(s)
 	}

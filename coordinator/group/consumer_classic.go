@@ -28,12 +28,8 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 		id = m.cfg.NewID()
 	}
 	subscription, ok := firstSubscription(req.Protocols)
-	said := 0
-	for i := range req.Protocols {
-		said += len(req.Protocols[i].Name) + len(req.Protocols[i].Metadata)
-	}
 	switch {
-	case len(id) > records.MaxString || said > memberMaxBytes:
+	case len(id) > records.MaxString || said(req.Protocols) > memberMaxBytes:
 		p.refuse(s, kerr.InvalidRequest.Code)
 		return
 	case m.cfg.Migration == (MigrationPolicy{}):
@@ -66,7 +62,7 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 	}
 	// The last member of the consumer protocol may be the one that comes back with
 	// the classic one.
-	downgrade := holder != nil && holder.said.ClassicMemberMetadata == nil && c.mayDowngrade(len(c.members), c.classicMembers+1)
+	downgrade := holder != nil && holder.said.ClassicMemberMetadata == nil && c.mayDowngrade(s, len(c.members), c.classicMembers+1, said(req.Protocols))
 	if holder != nil && unknown {
 		c.replace(s, holder, id)
 	}
@@ -216,6 +212,7 @@ func (m *Machine) leaveConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Le
 	response := req.ResponseKind().(*kmsg.LeaveGroupResponse)
 	c := g.members.(*consumer)
 	var leaving []*consumerMember
+	named := map[*consumerMember]bool{}
 	for _, who := range req.Members {
 		id := who.MemberID
 		if id == "" && who.InstanceID != nil && c.static[*who.InstanceID] != nil {
@@ -225,7 +222,8 @@ func (m *Machine) leaveConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Le
 		answer := kmsg.LeaveGroupResponseMember{MemberID: who.MemberID, InstanceID: who.InstanceID}
 		if r != nil {
 			answer.ErrorCode = r.code
-		} else if !slices.Contains(leaving, member) {
+		} else if !named[member] {
+			named[member] = true
 			leaving = append(leaving, member)
 		}
 		response.Members = append(response.Members, answer)

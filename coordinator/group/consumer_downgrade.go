@@ -12,17 +12,50 @@ import (
 )
 
 // mayDowngrade reports whether the group becomes a classic one when it has this many
-// members, of which so many speak the classic protocol.
-func (c *consumer) mayDowngrade(members, classicMembers int) bool {
-	return members > 0 && classicMembers == members && c.m.cfg.Migration.Downgrade && members <= int(c.m.cfg.MaxSize)
+// members, of which so many speak the classic protocol. One of them, which comes now,
+// says so much.
+func (c *consumer) mayDowngrade(s *coordinator.Step, members, classicMembers, saidNow int) bool {
+	return members > 0 && classicMembers == members && c.m.cfg.Migration.Downgrade && members <= int(c.m.cfg.MaxSize) &&
+		c.classicSize()+saidNow <= s.MaxRecordBytes
 }
+
+// classicSize is how large the record of the group would be as a classic one, at most:
+// all its members are in that one.
+func (c *consumer) classicSize() int {
+	size := recordRoom + len(c.g.id)
+	for _, m := range c.members {
+		size += memberRoom + len(m.id) + len(m.said.ClientID) + len(m.said.ClientHost)
+		if m.said.InstanceID != nil {
+			size += len(*m.said.InstanceID)
+		}
+		if classic := m.said.ClassicMemberMetadata; classic != nil {
+			largest := 0
+			for _, p := range classic.SupportedProtocols {
+				largest = max(largest, len(p.Name)+len(p.Metadata))
+			}
+			size += largest
+		}
+		for _, partitions := range c.target[m.id] {
+			size += topicNameRoom + 4*len(partitions)
+		}
+	}
+	return size
+}
+
+// topicNameRoom is what a topic takes at most in the assignment of a classic member,
+// but for its partitions.
+const topicNameRoom = 256
 
 // downgrade makes the group a classic one with the members that are not leaving, who
 // keep what they are to have. rebalance asks them to share it out among themselves.
 func (c *consumer) downgrade(s *coordinator.Step, rebalance bool, leaving ...*consumerMember) {
+	gone := make(map[*consumerMember]bool, len(leaving))
+	for _, m := range leaving {
+		gone[m] = true
+	}
 	var stay []*consumerMember
 	for _, id := range slices.Sorted(maps.Keys(c.members)) {
-		if m := c.members[id]; !slices.Contains(leaving, m) {
+		if m := c.members[id]; !gone[m] {
 			stay = append(stay, m)
 		}
 	}

@@ -110,7 +110,7 @@ func (c *consumer) fence(s *coordinator.Step, members ...*consumerMember) {
 			classic--
 		}
 	}
-	if c.mayDowngrade(len(c.members)-len(members), classic) {
+	if c.mayDowngrade(s, len(c.members)-len(members), classic, 0) {
 		c.downgrade(s, true, members...)
 		return
 	}

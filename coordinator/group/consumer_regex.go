@@ -28,6 +28,9 @@ const (
 	// created since lead to another one: Kafka's bound for clusters in which topics
 	// are created all the time.
 	regexRefreshMinMs = 10_000
+	// regexesAtOnce is how many expressions one resolution has; the next heartbeat begins
+	// with the others. They are compiled in one step.
+	regexesAtOnce = 100
 )
 
 // topicRegex is an expression that members subscribe with, and the topics that it was
@@ -41,12 +44,14 @@ type topicRegex struct {
 }
 
 // resolution is the matching of expressions with all topics, some of them in each
-// step, so that the loop is not held up.
+// step, so that the loop is not held up, and then the writing of what was found.
 type resolution struct {
 	regexes []*matcher
 	names   []string // of all topics
 	version int64
-	at      int // of names: the next one
+	at      int  // of names: the next one
+	written int  // of regexes
+	changed bool // topics came or went
 }
 
 type matcher struct {
@@ -129,7 +134,9 @@ func (c *consumer) refreshRegexes(s *coordinator.Step) (changed bool) {
 		if refused != nil {
 			m = &matcher{text: text}
 		}
-		r.regexes = append(r.regexes, m)
+		if r.regexes = append(r.regexes, m); len(r.regexes) == regexesAtOnce {
+			break
+		}
 	}
 	if len(r.regexes) == 0 {
 		return false
@@ -152,25 +159,39 @@ func (c *consumer) resolveOn(s *coordinator.Step) {
 	}
 }
 
-// resolveSome matches for one step, and records the topics when it is through.
+// resolveSome matches for one step, or records topics for one. changed is told when it
+// is through.
 func (c *consumer) resolveSome(s *coordinator.Step) (changed bool) {
 	r := c.resolution
-	if !r.step() {
+	if !r.step() || !c.record(s, r) {
 		c.m.deadlines.Put(&c.resolve, s.NowMs+1)
 		return false
 	}
 	c.resolution = nil
-	for _, m := range r.regexes {
+	return r.changed
+}
+
+// record writes the topics of some expressions; done says that all are written.
+func (c *consumer) record(s *coordinator.Step, r *resolution) (done bool) {
+	for before := len(s.Records); r.written < len(r.regexes); r.written++ {
+		bytes := 0
+		for i := range s.Records[before:] {
+			bytes += s.Records[before+i].Size()
+		}
+		if bytes >= maxStepBytes {
+			return false
+		}
+		m := r.regexes[r.written]
 		was := c.regexes[m.text]
 		if was == nil || was.members == 0 {
 			continue // they left meanwhile
 		}
-		changed = changed || !slices.Equal(was.topics, m.matches)
+		r.changed = r.changed || !slices.Equal(was.topics, m.matches)
 		c.m.write(s, records.ConsumerGroupRegularExpression(c.g.id, m.text, &records.ConsumerGroupRegularExpressionValue{
 			Topics: m.matches, Version: r.version, Timestamp: s.WallMs,
 		}))
 	}
-	return changed
+	return true
 }
 
 // step matches some names, at least one; done says that they all are through.

@@ -219,3 +219,66 @@ func TestMatchingIsCutIntoSteps(t *testing.T) {
 	sc.pass(10)
 	sc.served(beat{id: "m", epoch: 1}, 2, parts("b", 0))
 }
+
+// TestTopicsOfManyExpressionsAreWrittenInSteps: what an expression stands for may be
+// long, and many may be resolved together.
+func TestTopicsOfManyExpressionsAreWrittenInSteps(t *testing.T) {
+	sc := newMachineScene(t)
+	const members = 60 // with 60 KB of topics each
+	epochs := map[string]int32{}
+	for i := range members {
+		id := fmt.Sprint("m", i)
+		epochs[id] = sc.beat(joinsWith(id, fmt.Sprintf("t.*x{%d}", i+1))).epoch
+	}
+	var all []metadata.Record
+	for i := range 300 {
+		all = append(all, metadata.TopicRecord{Name: fmt.Sprint("t", i, strings.Repeat("x", 200)), ID: [16]byte{1, byte(i >> 8), byte(i)}})
+	}
+	sc.change(all...)
+	sc.pass(regexRefreshMinMs + 1000)
+	before := len(sc.log)
+	sc.beat(beat{id: "m0", epoch: epochs["m0"]})
+	steps := 1
+	for c := sc.m.knownConsumerGroup("g"); ; steps++ {
+		bytes := 0
+		for _, r := range sc.log[before:] {
+			bytes += r.Size()
+		}
+		if bytes > maxStepBytes+100_000 {
+			t.Errorf("a step wrote %d bytes", bytes)
+		}
+		if c.resolution == nil {
+			break
+		}
+		before = len(sc.log)
+		sc.pass(1)
+	}
+	if steps < 3 {
+		t.Errorf("%d steps", steps)
+	}
+	for text, r := range sc.m.knownConsumerGroup("g").regexes {
+		if len(r.topics) != 300 {
+			t.Errorf("%s stands for %d topics", text, len(r.topics))
+		}
+	}
+}
+
+// TestManyExpressionsAreResolvedInTurns: they are compiled in one step.
+func TestManyExpressionsAreResolvedInTurns(t *testing.T) {
+	sc := newMachineScene(t)
+	sc.topic("t", 1)
+	for i := range 3 * regexesAtOnce {
+		sc.beat(joinsWith(fmt.Sprint("m", i), fmt.Sprintf("t|u{%d}", i+1)))
+	}
+	sc.topic("u", 1)
+	sc.pass(regexRefreshMinMs + 1000)
+	c := sc.m.knownConsumerGroup("g")
+	for range 3 {
+		sc.beat(beat{id: "m0", epoch: c.members["m0"].epoch})
+	}
+	for text, r := range c.regexes {
+		if r.version < c.topicsCreatedAt {
+			t.Errorf("%s is not resolved anew", text)
+		}
+	}
+}

@@ -286,7 +286,28 @@ func (sim *simulation) send(c *simClient, chaos bool) {
 	}
 }
 
+// die is a step in which the broker is killed while it writes: nobody is answered, and
+// what it wrote is in the log or is not.
+func (sim *simulation) die(do func(s *coordinator.Step)) {
+	before := len(sim.log)
+	sim.hold = true
+	sim.step(do)
+	sim.hold, sim.held = false, nil
+	if sim.one(2) {
+		sim.log = sim.log[:before]
+	}
+	sim.load()
+	sim.epoch, sim.assignmentEpoch = 0, 0 // nobody was told of the newest
+	sim.check()
+}
+
 func (sim *simulation) deliver(c *simClient, chaos bool) {
+	if chaos && sim.one(40) {
+		sim.die(func(s *coordinator.Step) {
+			sim.m.ConsumerGroupHeartbeat(s, c.request, testClient, func(*kmsg.ConsumerGroupHeartbeatResponse, error) {})
+		})
+		return
+	}
 	var answer *kmsg.ConsumerGroupHeartbeatResponse
 	sim.step(func(s *coordinator.Step) {
 		sim.m.ConsumerGroupHeartbeat(s, c.request, testClient, func(r *kmsg.ConsumerGroupHeartbeatResponse, err error) {

@@ -26,6 +26,10 @@ type upgradedMember struct {
 	assigned []records.TopicPartitions
 }
 
+// upgradeMaxBytes is how much the members of a group may say of themselves in all
+// protocols, for it to be upgraded: it is one write.
+const upgradeMaxBytes = 16 << 20
+
 // planUpgrade refuses a group whose members could not go on. Nothing is changed yet.
 func (m *Machine) planUpgrade(s *coordinator.Step, from *classic) (*upgrade, *refusal) {
 	id := from.g.id
@@ -36,6 +40,13 @@ func (m *Machine) planUpgrade(s *coordinator.Step, from *classic) (*upgrade, *re
 		return nil, refuse(kerr.GroupIDNotFound, "Cannot upgrade classic group %s to consumer group because the group does not use the consumer embedded protocol.", id)
 	case from.size() > int(m.cfg.ConsumerMaxSize):
 		return nil, refuse(kerr.GroupIDNotFound, "Cannot upgrade classic group %s to consumer group because the group size exceeds the consumer group maximum size.", id)
+	}
+	bytes := 0
+	for _, member := range from.members {
+		bytes += said(member.protocols)
+	}
+	if bytes > upgradeMaxBytes {
+		return nil, refuse(kerr.GroupIDNotFound, "Cannot upgrade classic group %s to consumer group because its members say %d bytes of themselves, more than %d. Let them speak fewer protocols.", id, bytes, upgradeMaxBytes)
 	}
 	u := &upgrade{m: m, from: from}
 	taken := partitions{}

@@ -4,28 +4,46 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"ringmain/coordinator"
-	"ringmain/coordinator/group/records"
 )
 
 // DeleteGroup is one group of API 42: its offsets go, and all else that is stored of
-// it. Groups with members stay.
+// it. Groups with members stay, also one that gets members while its offsets go.
 func (m *Machine) DeleteGroup(s *coordinator.Step, id string, reply func(code int16, err error)) {
-	coordinator.Answer(s, reply, m.deleteGroup(s, id))
+	begun := false
+	m.begin(s, deletion{
+		next: func(t *tombstones) (done bool) {
+			code, done := t.deleteGroup(id, begun)
+			begun = true
+			if done {
+				coordinator.Answer(t.s, reply, code)
+			}
+			return done
+		},
+		unload: func(err error) { reply(0, err) },
+	})
 }
 
-func (m *Machine) deleteGroup(s *coordinator.Step, id string) int16 {
-	g := m.groups[id]
-	if g == nil {
-		return kerr.GroupIDNotFound.Code
+// deleteGroup deletes as much of the group as fits. begun says that an earlier step
+// found it, and may have deleted all of it.
+func (t *tombstones) deleteGroup(id string, begun bool) (code int16, done bool) {
+	g := t.m.groups[id]
+	switch {
+	case g == nil && begun:
+		return 0, true
+	case g == nil:
+		return kerr.GroupIDNotFound.Code, true
 	}
 	if code := g.members.mayDelete(); code != 0 {
-		return code
+		return code, true
 	}
-	for topic, t := range g.offsets.topics {
-		for partition := range t.commits {
-			m.write(s, records.OffsetCommit(id, topic, partition, nil))
+	for topic, offsets := range g.offsets.topics {
+		for partition := range offsets.commits {
+			if t.full() {
+				return 0, false
+			}
+			t.write(g, topic, partition)
 		}
 	}
-	g.members.forget(s)
-	return 0
+	t.forget(g)
+	return 0, true
 }

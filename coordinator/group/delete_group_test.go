@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -37,5 +38,49 @@ func TestDeleteGroup(t *testing.T) {
 			t.Errorf("left are %q", ids)
 		}
 		h.load()
+	}
+}
+
+// TestDeletingMuchIsDoneInSteps, and answered after the last. Who waits when the
+// partition moves is told so.
+func TestDeletingMuchIsDoneInSteps(t *testing.T) {
+	h := newHarness(t)
+	commitMany(h, 3)
+	remove := func(id string) *asked[int16] {
+		return ask(h, func(s *coordinator.Step, reply func(int16, error)) { h.m.DeleteGroup(s, id, reply) })
+	}
+	first, second := remove("g0"), remove("g1")
+	first.waits()
+	second.waits()
+	again := remove("g0") // which finds the rest
+	if h.boundedSteps(1000) < 2 {
+		t.Error("too few steps")
+	}
+	for _, a := range []*asked[int16]{first, second, again} {
+		if a.got() != 0 {
+			t.Errorf("answered %d", a.response)
+		}
+	}
+	if ids := h.list(nil, nil); len(ids) != 1 || ids[0] != "g2" {
+		t.Fatalf("left are %q", ids)
+	}
+	last := remove("g2")
+	last.waits()
+	h.m.Unload(coordinator.ErrNotCoordinator)
+	if err := last.failed(); !errors.Is(err, coordinator.ErrNotCoordinator) {
+		t.Error(err)
+	}
+}
+
+// TestAGroupThatGetsMembersIsNotDeletedOn: what is deleted by then is gone.
+func TestAGroupThatGetsMembersIsNotDeletedOn(t *testing.T) {
+	h := newHarness(t)
+	commitMany(h, 1)
+	a := ask(h, func(s *coordinator.Step, reply func(int16, error)) { h.m.DeleteGroup(s, "g0", reply) })
+	a.waits()
+	h.script("g0", scripted{k: Consumer, st: "Stable", typ: "consumer", n: 1, deleteCode: kerr.NonEmptyGroup.Code})
+	h.pass(1000)
+	if a.got() != kerr.NonEmptyGroup.Code {
+		t.Errorf("answered %d", a.response)
 	}
 }

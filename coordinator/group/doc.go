@@ -5,7 +5,8 @@
 // A Machine does no I/O and knows no clock but that of its steps, so it runs in
 // tests with any time, any order and any failure. Its requests and answers are
 // kmsg's; its records are Kafka's (package coordinator/group/records), so Kafka's
-// tools can read the topic.
+// tools can read the topic. The byte fields of a request are another's once it is
+// answered, so a machine copies what it keeps of them.
 //
 // What is in a record changes only through Machine.apply: writing a record applies
 // it, and loading applies the same records again. What is not in a record (who is

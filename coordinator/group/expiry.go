@@ -14,12 +14,12 @@ func (m *Machine) expire(s *coordinator.Step) {
 		if sinceMs, ok := g.retainedSince(s); ok {
 			t.expire(g, sinceMs)
 		}
+		if g.offsets.empty() && g.members.mayDelete() == 0 {
+			t.forget(g)
+		}
 		if t.full() {
 			next = s.NowMs + 1
 			break
-		}
-		if g.offsets.empty() && g.members.mayDelete() == 0 {
-			g.members.forget(s)
 		}
 	}
 	m.deadlines.Put(&m.expiry, next)
@@ -64,9 +64,9 @@ func (t *tombstones) expire(g *group, sinceMs int64) {
 			if since == sinceCommit {
 				since = c.atMs
 			}
-			expired := t.s.WallMs-since >= t.m.cfg.RetentionMs
+			expired := t.s.RetentionWallMs-since >= t.m.cfg.RetentionMs
 			if n, ok := offsets.notes[partition]; ok && n.expireMs != records.NoTimestamp {
-				expired = t.s.WallMs >= n.expireMs
+				expired = t.s.RetentionWallMs >= n.expireMs
 			}
 			if !expired {
 				continue

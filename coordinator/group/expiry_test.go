@@ -3,6 +3,7 @@ package group
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"ringmain/coordinator/group/records"
@@ -175,7 +176,7 @@ func TestAGroupIsForgottenWithItsLastOffset(t *testing.T) {
 // commitMany makes groups with more offsets each than one step deletes, of partitions
 // of orders, which is made.
 func commitMany(h *harness, groups int) (commits int) {
-	const partitions = maxTombstoneBytes / (recordOverhead + 15) // a key has 18 bytes
+	const partitions = maxStepBytes / (24 + 15) // a key has 18 bytes, and a record 24 more
 	h.create("orders", partitions)
 	for i := range groups {
 		req := commitRequest(fmt.Sprint("g", i))
@@ -201,10 +202,10 @@ func (h *harness) boundedSteps(ms int64) (steps int) {
 		h.step(h.m.Advance)
 		bytes := 0
 		for _, r := range h.log[before:] {
-			bytes += len(r.Key) + recordOverhead
+			bytes += r.Size()
 		}
-		if bytes > maxTombstoneBytes+1000 {
-			h.t.Errorf("a step wrote %d bytes, the most is about %d", bytes, maxTombstoneBytes)
+		if bytes > maxStepBytes+records.MaxString {
+			h.t.Errorf("a step wrote %d bytes, the most is about %d", bytes, maxStepBytes)
 		}
 	}
 }
@@ -218,5 +219,38 @@ func TestExpiryOfMuchIsDoneInSteps(t *testing.T) {
 	}
 	if ids := h.list(nil, nil); len(ids) > 0 {
 		t.Errorf("%q are still there", ids)
+	}
+}
+
+// TestGroupsWithoutOffsetsAreForgottenInSteps: a tombstone of a group can be as large as
+// its id.
+func TestGroupsWithoutOffsetsAreForgottenInSteps(t *testing.T) {
+	h := newHarness(t, retention)
+	h.create("orders", 1)
+	for i := range 100 {
+		id := fmt.Sprint(i, strings.Repeat("g", 32_000))
+		h.commit(id, "orders", 0, 5)
+		h.script(id, scripted{k: Classic, st: "Empty", typ: "connect", topics: []string{}})
+	}
+	h.delete("orders") // in steps of its own
+	if steps := h.boundedSteps(60_000); steps < 3 {
+		t.Errorf("%d steps", steps)
+	}
+}
+
+// TestAClockSetForwardExpiresNothing: what a record's age is counted to stays behind a
+// wall clock that jumps.
+func TestAClockSetForwardExpiresNothing(t *testing.T) {
+	h := newHarness(t, retention)
+	h.create("orders", 1)
+	h.commit("g", "orders", 0, 5)
+	h.wallAheadMs = 1000 * hourMs
+	h.pass(hourMs / 2)
+	if got := h.offset("g", "orders", 0); got != 5 {
+		t.Fatalf("half an hour and a jump later the offset is %d", got)
+	}
+	h.pass(hourMs/2 + 60_000)
+	if got := h.offset("g", "orders", 0); got != -1 {
+		t.Errorf("after the retention time the offset is %d", got)
 	}
 }

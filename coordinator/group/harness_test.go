@@ -21,6 +21,8 @@ type harness struct {
 	img   *metadata.Image
 	nowMs int64
 	log   []logged
+	// wallAheadMs is how far the wall clock was set forward.
+	wallAheadMs int64
 
 	// hold keeps answers back, as while their write is not durable.
 	hold bool
@@ -85,12 +87,12 @@ func (h *harness) replay() *Machine {
 	return m
 }
 
-func (h *harness) wallMs() int64 { return harnessWallMs + h.nowMs }
+func (h *harness) wallMs() int64 { return harnessWallMs + h.nowMs + h.wallAheadMs }
 
 // step lets the machine do something now; its records are durable at once. It gives
 // the number of records.
 func (h *harness) step(do func(s *coordinator.Step)) int {
-	s := &coordinator.Step{NowMs: h.nowMs, WallMs: h.wallMs(), Image: h.img}
+	s := &coordinator.Step{NowMs: h.nowMs, WallMs: h.wallMs(), RetentionWallMs: h.wallMs() - h.wallAheadMs, Image: h.img, MaxRecordBytes: 1 << 20}
 	do(s)
 	for _, r := range s.Records {
 		h.log = append(h.log, logged{r, s.WallMs})

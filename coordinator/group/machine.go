@@ -13,11 +13,15 @@ type Machine struct {
 	cfg       *Config
 	deadlines coordinator.Deadlines
 	groups    map[string]*group
+	pending   pendingMembers
 	// expiry looks for offsets that are too old, and for groups that have nothing left.
 	expiry coordinator.Deadline
 	// dropping goes on deleting the offsets of deletedTopics.
 	dropping      coordinator.Deadline
 	deletedTopics []*metadata.Topic
+	// deleting goes on with deletions, the oldest first.
+	deleting  coordinator.Deadline
+	deletions []deletion
 }
 
 // New makes a machine without groups.
@@ -57,7 +61,7 @@ func (m *Machine) Loaded(s *coordinator.Step) {
 	for _, g := range m.groups {
 		g.members.loaded(s)
 	}
-	m.expiry.Fire, m.dropping.Fire = m.expire, m.dropNext
+	m.expiry.Fire, m.dropping.Fire, m.deleting.Fire = m.expire, m.dropNext, m.deleteOn
 	m.deadlines.Put(&m.expiry, s.NowMs+m.cfg.RetentionCheckMs)
 }
 
@@ -71,6 +75,9 @@ func (m *Machine) Advance(s *coordinator.Step) { m.deadlines.Advance(s) }
 func (m *Machine) Unload(err error) {
 	for _, g := range m.groups {
 		g.members.unload(err)
+	}
+	for _, d := range m.deletions {
+		d.unload(err)
 	}
 }
 

@@ -59,7 +59,7 @@ func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitReques
 }
 
 // commitOverhead is about what the record of a commit takes beside its texts.
-const commitOverhead = recordOverhead + 60
+const commitOverhead = 80
 
 // commitTopic gives the topic that a request means, or nil.
 func commitTopic(img *metadata.Image, version int16, t *kmsg.OffsetCommitRequestTopic) *metadata.Topic {

@@ -5,7 +5,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/coordinator"
-	"ringmain/coordinator/group/records"
 )
 
 // OffsetDelete is API 47.
@@ -27,13 +26,48 @@ func (m *Machine) OffsetDelete(s *coordinator.Step, req *kmsg.OffsetDeleteReques
 	default:
 		resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, len(req.Topics))
 		for i := range req.Topics {
-			resp.Topics[i] = m.deleteOffsets(s, g, &req.Topics[i])
+			resp.Topics[i] = deletable(s, g, &req.Topics[i])
 		}
+		m.deleteOffsets(s, req.Group, resp, reply)
+		return
 	}
 	coordinator.Answer(s, reply, resp)
 }
 
-func (m *Machine) deleteOffsets(s *coordinator.Step, g *group, req *kmsg.OffsetDeleteRequestTopic) kmsg.OffsetDeleteResponseTopic {
+// deleteOffsets deletes what has no error in resp.
+func (m *Machine) deleteOffsets(s *coordinator.Step, id string, resp *kmsg.OffsetDeleteResponse, reply func(*kmsg.OffsetDeleteResponse, error)) {
+	i, j := 0, 0 // how far it is
+	m.begin(s, deletion{
+		next: func(t *tombstones) (done bool) {
+			for ; i < len(resp.Topics); i, j = i+1, 0 {
+				topic := &resp.Topics[i]
+				for ; j < len(topic.Partitions); j++ {
+					if t.full() {
+						return false
+					}
+					if p := &topic.Partitions[j]; p.ErrorCode == 0 {
+						t.delete(id, topic.Topic, p.Partition)
+					}
+				}
+			}
+			coordinator.Answer(t.s, reply, resp)
+			return true
+		},
+		unload: func(err error) { reply(nil, err) },
+	})
+}
+
+// delete deletes an offset if it is there.
+func (t *tombstones) delete(group, topic string, partition int32) {
+	if g := t.m.groups[group]; g != nil {
+		if _, _, ok := g.offsets.get(topic, partition); ok {
+			t.write(g, topic, partition)
+		}
+	}
+}
+
+// deletable says which offsets of a topic may be deleted.
+func deletable(s *coordinator.Step, g *group, req *kmsg.OffsetDeleteRequestTopic) kmsg.OffsetDeleteResponseTopic {
 	topic := s.Image.Topic(req.Topic)
 	inUse := g.reads(req.Topic)
 	partitions := make([]kmsg.OffsetDeleteResponseTopicPartition, len(req.Partitions))
@@ -42,9 +76,6 @@ func (m *Machine) deleteOffsets(s *coordinator.Step, g *group, req *kmsg.OffsetD
 		code := existence(topic, false, partition)
 		if code == 0 && inUse {
 			code = kerr.GroupSubscribedToTopic.Code
-		}
-		if _, _, ok := g.offsets.get(req.Topic, partition); ok && code == 0 {
-			m.write(s, records.OffsetCommit(g.id, req.Topic, partition, nil))
 		}
 		partitions[i] = kmsg.OffsetDeleteResponseTopicPartition{Partition: partition, ErrorCode: code}
 	}

@@ -94,3 +94,30 @@ func TestOffsetDeleteOfGroupsWithMembers(t *testing.T) {
 		})
 	}
 }
+
+func TestDeletingManyOffsetsIsDoneInSteps(t *testing.T) {
+	h := newHarness(t)
+	n := commitMany(h, 1)
+	req := kmsg.NewPtrOffsetDeleteRequest()
+	req.Group = "g0"
+	topic := kmsg.OffsetDeleteRequestTopic{Topic: "orders"}
+	for p := range n {
+		topic.Partitions = append(topic.Partitions, kmsg.OffsetDeleteRequestTopicPartition{Partition: int32(p)})
+	}
+	topic.Partitions = append(topic.Partitions, topic.Partitions[0]) // twice
+	req.Topics = append(req.Topics, topic)
+	a := ask(h, func(s *coordinator.Step, reply func(*kmsg.OffsetDeleteResponse, error)) {
+		h.m.OffsetDelete(s, req, reply)
+	})
+	a.waits()
+	h.commit("g0", "orders", 0, 7) // stays
+	h.boundedSteps(1000)
+	for _, p := range a.got().Topics[0].Partitions {
+		if p.ErrorCode != 0 {
+			t.Fatalf("partition %d: %d", p.Partition, p.ErrorCode)
+		}
+	}
+	if len(a.response.Topics[0].Partitions) != n+1 {
+		t.Errorf("%d partitions are answered", len(a.response.Topics[0].Partitions))
+	}
+}

@@ -60,6 +60,8 @@ func TestRow24LongStrings(t *testing.T) {
 	r.closes("string of length -2", frame(3, 1, false, 0, 0, 0, 1, 0xff, 0xfe, 'a'))
 	r.closes("compact string longer than the rest", frame(3, 9, true, 2, 100, 'a', 0, 0, 0, 0, 0))
 	r.closes("compact string of 2^31 bytes", frame(3, 9, true, 2, 0x81, 0x80, 0x80, 0x80, 0x08, 'a', 0, 0, 0, 0, 0))
+	long := append([]byte{2, 0x81, 0x80, 2}, make([]byte, 32768)...) // a length of three bytes
+	r.closes("compact string of 32768 bytes", frame(3, 9, true, append(long, 0, 0, 0, 0, 0)...))
 	r.closes("client id longer than the rest", length([]byte{0, 3, 0, 1, 0, 0, 0, 1, 0x7f, 0xff, 'a'}))
 	r.closes("records longer than the rest", frame(0, 3, false, 0xff, 0xff, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 'a', 0, 0, 0, 1, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 1))
 }

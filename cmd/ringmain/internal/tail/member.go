@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,8 +135,23 @@ func (m *Member) offersConsumerProtocol() error {
 		if _, most, ok := v.KeyVersions(int16(kmsg.ConsumerGroupHeartbeat)); v.Err == nil && (!ok || most < 1) {
 			return fmt.Errorf("broker %d does not offer the consumer protocol (KIP-848): Kafka has it from 4.0 on, with group.version 1; use --protocol classic", v.NodeID)
 		}
+		if v.Err == nil && groupVersionOff(v.Raw()) {
+			return fmt.Errorf("the cluster's group.version is 0, which turns the consumer protocol (KIP-848) off: use --protocol classic, or let an admin run kafka-features upgrade --feature group.version=1")
+		}
 	}
 	return nil
+}
+
+// groupVersionOff reports whether a broker knows the feature of the consumer protocol and
+// the cluster does not have it: the requests are offered all the same.
+func groupVersionOff(v *kmsg.ApiVersionsResponse) bool {
+	const feature = "group.version"
+	for i := range v.FinalizedFeatures {
+		if f := &v.FinalizedFeatures[i]; f.Name == feature && f.MaxVersionLevel > 0 {
+			return false
+		}
+	}
+	return slices.ContainsFunc(v.SupportedFeatures, func(f kmsg.ApiVersionsResponseSupportedFeature) bool { return f.Name == feature })
 }
 
 func (m *Member) loop() error {

@@ -1,0 +1,81 @@
+package group
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// TestMemberIDsThatNobodyComesWith: a client that asks for ids of ever new groups finds
+// a bound, and its groups go with the ids.
+func TestMemberIDsThatNobodyComesWith(t *testing.T) {
+	machineOnly(t)
+	w := newWorld(t)
+	w.group = "first"
+	first := w.join(w.joinRequest(4, "", "range")).got()
+	if first.ErrorCode != kerr.MemberIDRequired.Code {
+		t.Fatalf("%+v", first)
+	}
+	const most = pendingMaxBytes / pendingRoom
+	for i := range 2 * most {
+		w.group = fmt.Sprint("g", i)
+		if code := w.join(w.joinRequest(4, "", "range")).got().ErrorCode; code != kerr.MemberIDRequired.Code {
+			t.Fatalf("request %d: %d", i, code)
+		}
+	}
+	if groups, ids := len(w.machine.groups), w.machine.pending.list.Len(); groups > most || ids > most || groups < most*9/10 {
+		t.Errorf("%d groups, %d ids; the bound is about %d", groups, ids, most)
+	}
+	if len(w.log) > 0 {
+		t.Errorf("%d records", len(w.log))
+	}
+	// Whoever comes with a forgotten id begins again.
+	w.group = "first"
+	if code := w.join(w.joinRequest(4, first.MemberID, "range")).got().ErrorCode; code != kerr.UnknownMemberID.Code {
+		t.Errorf("a forgotten id: %d", code)
+	}
+	again := w.join(w.joinRequest(4, "", "range")).got()
+	w.join(w.joinRequest(4, again.MemberID, "range")).got()
+	w.pass(6000) // the ids' session
+	if len(w.machine.groups) != 1 || w.machine.pending.list.Len() != 0 || w.machine.pending.bytes != 0 {
+		t.Errorf("%d groups, %d ids of %d bytes are left", len(w.machine.groups), w.machine.pending.list.Len(), w.machine.pending.bytes)
+	}
+}
+
+// TestTheOldestIDIsForgottenInItsGroup: others do not wait for it.
+func TestTheOldestIDIsForgottenInItsGroup(t *testing.T) {
+	machineOnly(t)
+	w := newWorld(t)
+	ids, generation := w.settled(2)
+	w.join(w.joinRequest(4, "", "range")).got() // an id that the next generation waits for
+	a := w.join(w.joinRequest(9, ids[0], "sticky", "range"))
+	b := w.join(w.joinRequest(9, ids[1], "sticky", "range"))
+	a.waits()
+	was := w.group
+	for i := range pendingMaxBytes / pendingRoom {
+		w.group = fmt.Sprint("other", i)
+		w.join(w.joinRequest(4, "", "range")).got()
+	}
+	w.group = was
+	if a.got().Generation != generation+1 || b.got().Generation != generation+1 {
+		t.Errorf("%+v %+v", a.got(), b.got())
+	}
+}
+
+func TestARefusedJoinLeavesNothing(t *testing.T) {
+	machineOnly(t)
+	w := newWorld(t)
+	req := w.joinRequest(3, "") // no protocol
+	if code := w.join(req).got().ErrorCode; code != kerr.InconsistentGroupProtocol.Code {
+		t.Errorf("%d", code)
+	}
+	if len(w.machine.groups) > 0 {
+		t.Error("a group was made")
+	}
+	id := w.join(w.joinRequest(4, "", "range")).got().MemberID
+	w.leave(w.leaveRequest(id)).got()
+	if len(w.machine.groups) > 0 {
+		t.Error("a group is left of an id")
+	}
+}
