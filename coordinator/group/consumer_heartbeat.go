@@ -357,7 +357,7 @@ func (c *consumer) note(s *coordinator.Step, id string, said records.ConsumerGro
 	}
 	// An expression that is not resolved yet gives no reason to assign: its
 	// resolution will.
-	bump := c.refreshRegexes(s) || named || matched && c.isResolved(m.regex()) || assignor != c.assignorName()
+	bump := c.refreshRegexes(s, m) || named || matched && c.isResolved(m.regex()) || assignor != c.assignorName()
 	c.follow(s, bump)
 	return named || matched
 }

@@ -119,7 +119,9 @@ func (c *consumer) dropRegexes(s *coordinator.Step) {
 
 // refreshRegexes resolves what is not resolved, or may have other topics by now. It
 // reports whether topics came or went; what does not fit into this step comes later.
-func (c *consumer) refreshRegexes(s *coordinator.Step) (changed bool) {
+// So does all of it if m, who speaks, waits for topics that it names too: as at Kafka
+// it is given those first, by themselves, and there are clients that go by it.
+func (c *consumer) refreshRegexes(s *coordinator.Step, m *consumerMember) (changed bool) {
 	if c.resolution != nil || len(c.regexes) == 0 {
 		return false
 	}
@@ -142,6 +144,10 @@ func (c *consumer) refreshRegexes(s *coordinator.Step) (changed bool) {
 		return false
 	}
 	c.resolution = r
+	if len(m.said.SubscribedTopicNames) > 0 && !c.isResolved(m.regex()) {
+		c.m.deadlines.Put(&c.resolve, s.NowMs)
+		return false
+	}
 	return c.resolveSome(s)
 }
 
@@ -151,7 +157,7 @@ func (r *topicRegex) due(s *coordinator.Step, c *consumer) bool {
 		r.version < c.topicsCreatedAt && age > regexRefreshMinMs
 }
 
-// resolveOn goes on with a resolution that did not fit into one step.
+// resolveOn goes on with a resolution that was not made in the step that asked for it.
 func (c *consumer) resolveOn(s *coordinator.Step) {
 	if changed := c.resolveSome(s); c.resolution == nil {
 		c.stale = true

@@ -141,10 +141,12 @@ func TestNamesAndExpressionTogether(t *testing.T) {
 	sc.topic("b", 1)
 	b := joinsWith("m", "a.*")
 	b.topics = []string{"b"}
-	sc.served(b, 2, share{"a": {0}, "b": {0}})
+	sc.served(b, 2, parts("b", 0)) // what it names comes first, by itself
+	sc.pass(0)
+	sc.served(beat{id: "m", epoch: 2, owned: parts("b", 0)}, 3, share{"a": {0}, "b": {0}})
 	none := ""
-	sc.served(beat{id: "m", epoch: 2, regex: &none}, 2, parts("b", 0))
-	sc.served(beat{id: "m", epoch: 2, owned: parts("b", 0)}, 3, nil)
+	sc.served(beat{id: "m", epoch: 3, regex: &none}, 3, parts("b", 0))
+	sc.served(beat{id: "m", epoch: 3, owned: parts("b", 0)}, 4, nil)
 	if c := sc.m.knownConsumerGroup("g"); len(c.regexes) != 0 || !c.subscribedTo("b") || c.subscribedTo("a") {
 		t.Errorf("%v, %v", c.regexes, c.topics)
 	}
