@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/cmd/ringmain/internal/connection"
@@ -43,8 +42,7 @@ func newGroupRemoveMembersCmd(t *target) *cobra.Command {
 		Use:   "remove-members GROUP",
 		Short: "Remove members from a group, so that others get their partitions",
 		Long: "Remove members from a group, so that others get their partitions at once. A client\n" +
-			"that is alive joins again. Members of the consumer protocol (KIP-848) can be removed\n" +
-			"only if they are static, by their instance id.",
+			"that is alive joins again.",
 		Example: "  ringmain group remove-members billing --instance billing-3\n" +
 			"  ringmain group remove-members billing --all --reason 'moving to another cluster'",
 		Args: cobra.ExactArgs(1),
@@ -137,9 +135,6 @@ func (o *memberRemoval) leave(ctx context.Context, c *connection.Conn, id string
 	for i := range items {
 		item := &items[i]
 		err := connection.Refused(fmt.Sprintf("remove %s of group %q", item.name(), id), resp.Members[i].ErrorCode, nil)
-		if errors.Is(err, kerr.UnknownMemberID) && item.InstanceID == "" {
-			err = fmt.Errorf("%w; a member of the consumer protocol can be removed only by an instance id", err)
-		}
 		item.Removed, item.Error = err == nil, outcomeOf(err)
 		if err != nil {
 			failures = append(failures, err)
