@@ -314,7 +314,7 @@ const waitingHeartbeatMs = 2000
 // that others have, comes sooner (docs/decisions/0041).
 func (c *consumer) heartbeatIntervalMs(s *coordinator.Step, m *consumerMember) int32 {
 	intervalMs := c.settings(s).HeartbeatIntervalMs
-	if c.assignmentEpoch < c.epoch || m.state == unreleased {
+	if c.assignmentEpoch < c.epoch || c.resolution != nil || m.state == unreleased {
 		return min(intervalMs, waitingHeartbeatMs)
 	}
 	return intervalMs
