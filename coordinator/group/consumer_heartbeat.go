@@ -291,7 +291,7 @@ func (c *consumer) hear(s *coordinator.Step, id string, req *kmsg.ConsumerGroupH
 	c.renew(s, m)
 
 	response.MemberID, response.MemberEpoch = &m.id, m.epoch
-	response.HeartbeatIntervalMillis = c.settings(s).HeartbeatIntervalMs
+	response.HeartbeatIntervalMillis = c.heartbeatIntervalMs(s, m)
 	// A request in which everything is said comes from a member that does not know
 	// what it was told last.
 	whole := req.RebalanceTimeoutMillis != -1 && (req.SubscribedTopicNames != nil || req.SubscribedTopicRegex != nil) && req.Topics != nil
@@ -302,6 +302,22 @@ func (c *consumer) hear(s *coordinator.Step, id string, req *kmsg.ConsumerGroupH
 				kmsg.ConsumerGroupHeartbeatResponseAssignmentTopic{TopicID: topic, Partitions: partitions})
 		})
 	}
+}
+
+// waitingHeartbeatMs is the longest heartbeat interval of a member that waits for
+// something. Not less: librdkafka gives up a heartbeat that is not answered within its
+// interval.
+const waitingHeartbeatMs = 2000
+
+// heartbeatIntervalMs is when the member is to come again. Only the answer to a
+// heartbeat brings news, so who waits for a target to be computed, or for partitions
+// that others have, comes sooner (docs/decisions/0041).
+func (c *consumer) heartbeatIntervalMs(s *coordinator.Step, m *consumerMember) int32 {
+	intervalMs := c.settings(s).HeartbeatIntervalMs
+	if c.assignmentEpoch < c.epoch || c.resolution != nil || m.state == unreleased {
+		return min(intervalMs, waitingHeartbeatMs)
+	}
+	return intervalMs
 }
 
 // update changes what a member said of itself: what is null stays as it is.

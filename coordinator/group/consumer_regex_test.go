@@ -215,7 +215,9 @@ func TestMatchingIsCutIntoSteps(t *testing.T) {
 	if limit := regexStepWork/c.resolution.regexes[0].program/200 + 1; c.resolution.at > limit {
 		t.Errorf("the first step matched %d names, which is more than %d", c.resolution.at, limit)
 	}
-	sc.served(beat{id: "m", epoch: g.epoch}, 1, nil)
+	if g := sc.served(beat{id: "m", epoch: g.epoch}, 1, nil); g.interval != waitingHeartbeatMs {
+		t.Errorf("who waits for topics is to come again in %d ms", g.interval)
+	}
 	// It ends like any other; here the rest is left out for the test's time.
 	c.resolution.at = len(c.resolution.names) - 1
 	sc.pass(10)

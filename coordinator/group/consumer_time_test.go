@@ -152,6 +152,39 @@ func TestAssignmentsAreNotComputedOneAfterTheOther(t *testing.T) {
 	sc.served(joins("d", "t"), 8, parts("t", 0, 1))
 }
 
+// TestWhoWaitsComesSooner: who waits for a target, or for what others have, and nobody
+// else. An interval that is shorter anyway stays.
+func TestWhoWaitsComesSooner(t *testing.T) {
+	sc := newMachineScene(t, settings(45_000, 1000))
+	sc.topic("t", 2)
+	next := func(b beat, want int32) {
+		t.Helper()
+		if g := sc.beat(b); g.code != 0 || g.interval != want {
+			t.Errorf("%+v got %+v, want an interval of %d", b, g, want)
+		}
+	}
+	next(joins("a", "t"), 5000)
+	next(joins("b", "t"), waitingHeartbeatMs)
+	next(beat{id: "a", epoch: 2}, waitingHeartbeatMs)
+	sc.pass(waitingHeartbeatMs)
+	next(beat{id: "b", epoch: 2}, waitingHeartbeatMs)
+	next(beat{id: "a", epoch: 2}, 5000) // told to give up, which it says when it has
+	next(beat{id: "b", epoch: 3}, waitingHeartbeatMs)
+	kept := sc.describe().Members[0].TargetAssignment.TopicPartitions[0].Partitions
+	next(beat{id: "a", epoch: 2, owned: parts("t", kept...)}, 5000)
+	next(beat{id: "b", epoch: 3}, 5000)
+	sc.shows("Stable", 3, 3)
+
+	sc = newMachineScene(t, func(cfg *Config) {
+		cfg.ConsumerSettings = func(*metadata.Image, string) ConsumerSettings {
+			return ConsumerSettings{SessionTimeoutMs: 45_000, HeartbeatIntervalMs: 500, AssignmentIntervalMs: 1000}
+		}
+	})
+	sc.topic("t", 2)
+	next(joins("a", "t"), 500)
+	next(joins("b", "t"), 500)
+}
+
 // TestAStateOfANewerBroker makes the member begin again.
 func TestAStateOfANewerBroker(t *testing.T) {
 	sc := newMachineScene(t, settings(45_000, 0))

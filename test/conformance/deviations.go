@@ -31,6 +31,7 @@ var deviations = []deviation{
 	dev("DescribeConfigs/broker with synonyms.*", ".*", `.*\[(offsets|transaction|share)\..*\]\.ConfigSynonyms\[1\]\.Value`, "the defaults of the internal topics are those of one node"),
 	dev("DescribeQuorum/partitions", ".*", `Nodes\[0\]\.Listeners`, "a single node opens no controller port"),
 	dev("JoinGroup/what cannot be", "described", `Groups\[0\]\.State`, "a JoinGroup that is refused leaves no group behind"),
+	dev("ConsumerGroupHeartbeat/.*", ".*", "HeartbeatIntervalMillis", "a member that waits is to come again sooner"),
 	dev("Metadata/by id", "zero", "ErrorCode", "Kafka fails over a topic with neither name nor id"),
 }
 

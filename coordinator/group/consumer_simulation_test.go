@@ -5,8 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -32,11 +30,14 @@ func seeds(t *testing.T, n uint64) uint64 {
 
 // TestSimulatedConsumers lets members of a group come, go, crash and change their
 // minds while topics come, go and grow, requests and answers get lost, late and
-// doubled, and the coordinator is loaded anew. At every moment a member owns nothing
+// doubled, and the coordinator is loaded anew. Some speak the classic protocol, and
+// static ones come back with the other one. At every moment a member owns nothing
 // that the group does not know it to have, and no two members have the same;
 // epochs never fall; what is loaded is what was there. Left alone, every member gets
-// to have its share, and every partition has an owner.
+// to have its share, and every partition has an owner. A group that becomes a classic
+// one is left by its members: the leader's part would be the test's.
 func TestSimulatedConsumers(t *testing.T) {
+	downgrades := 0
 	for seed := range seeds(t, 200) {
 		sim := newSimulation(t, seed)
 		for range 3 {
@@ -47,6 +48,10 @@ func TestSimulatedConsumers(t *testing.T) {
 			sim.settle()
 			sim.reload()
 		}
+		downgrades += sim.downgrades
+	}
+	if downgrades == 0 {
+		t.Error("no group became a classic one")
 	}
 }
 
@@ -61,6 +66,9 @@ type simulation struct {
 	made    int
 	// epoch, assignmentEpoch are the highest seen.
 	epoch, assignmentEpoch int32
+	// classicMembers are those of the last moment that speak the classic protocol.
+	classicMembers map[string]bool
+	downgrades     int
 }
 
 // simClient is a consumer: it has at most one request on its way, as clients have,
@@ -98,7 +106,6 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	interval := []int32{0, 1000, 15_000}[rng.IntN(3)]
 	sim := &simulation{seed: seed, rng: rng, scene: newMachineScene(t, func(cfg *Config) {
 		cfg.ConsumerMaxSize = 12
-		cfg.Migration.Downgrade = false // the leader's part would be the test's then
 		cfg.ConsumerSettings = func(*metadata.Image, string) ConsumerSettings {
 			return ConsumerSettings{SessionTimeoutMs: 20_000, HeartbeatIntervalMs: 3000, AssignmentIntervalMs: interval}
 		}
@@ -142,15 +149,11 @@ func (sim *simulation) disturb() {
 	rng := sim.rng
 	if len(sim.clients) < 2 || len(sim.clients) < 8 && sim.one(20) {
 		sim.made++
-		c := &simClient{id: fmt.Sprintf("m%d", sim.made), owned: map[topicPartition]bool{}}
-		switch rng.IntN(4) {
-		case 0:
-			c.instance = fmt.Sprint("i", rng.IntN(4))
-		case 1:
-			c.id, c.classic, c.eager, c.next = "", true, sim.one(2), (*simulation).joinClassic
+		instance := ""
+		if sim.one(3) {
+			instance = fmt.Sprint("i", rng.IntN(4))
 		}
-		sim.subscribe(c)
-		sim.clients = append(sim.clients, c)
+		sim.start(instance)
 	}
 	c := sim.clients[rng.IntN(len(sim.clients))]
 	switch {
@@ -158,9 +161,7 @@ func (sim *simulation) disturb() {
 		c.gone, c.owned = true, nil
 		if c.instance != "" && sim.one(2) { // and is started again under the same name
 			sim.made++
-			again := &simClient{id: fmt.Sprintf("m%d", sim.made), instance: c.instance, owned: map[topicPartition]bool{}}
-			sim.subscribe(again)
-			sim.clients = append(sim.clients, again)
+			sim.start(c.instance)
 		}
 	case sim.one(60) && c.leaving == 0:
 		c.leaving = left
@@ -189,6 +190,16 @@ func (sim *simulation) disturb() {
 			sim.deleteTopic(name)
 		}
 	}
+}
+
+// start begins a client, with an instance id if it is static, in one of the protocols.
+func (sim *simulation) start(instance string) {
+	c := &simClient{id: fmt.Sprintf("m%d", sim.made), instance: instance, owned: map[topicPartition]bool{}}
+	if sim.one(3) {
+		c.id, c.classic, c.eager, c.next = "", true, sim.one(2), (*simulation).joinClassic
+	}
+	sim.subscribe(c)
+	sim.clients = append(sim.clients, c)
 }
 
 func (sim *simulation) subscribe(c *simClient) {
@@ -246,9 +257,7 @@ func (sim *simulation) act(c *simClient, chaos bool) {
 func (sim *simulation) send(c *simClient, chaos bool) {
 	req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
 	req.Version, req.Group, req.MemberID, req.MemberEpoch = 1, sim.group, c.id, c.epoch
-	if c.instance != "" {
-		req.InstanceID = &c.instance
-	}
+	req.InstanceID = c.instanceID()
 	if c.leaving != 0 {
 		if c.epoch == 0 {
 			c.gone = true
@@ -376,249 +385,9 @@ func (sim *simulation) receive(c *simClient, r *kmsg.ConsumerGroupHeartbeatRespo
 	}
 }
 
-// joinClassic is a JoinGroup of a classic client. Its messages are not late, but may
-// be lost.
-func (sim *simulation) joinClassic(c *simClient, chaos bool) {
-	if c.eager {
-		c.owned = map[topicPartition]bool{}
+func (c *simClient) instanceID() *string {
+	if c.instance == "" {
+		return nil
 	}
-	v := kmsg.NewConsumerMemberMetadata()
-	v.Topics = c.topics
-	if !c.eager {
-		v.Version = 3
-		for tp := range c.owned {
-			if topic := sim.img.TopicByID(tp.topic); topic == nil {
-				delete(c.owned, tp) // has no name any more
-			} else {
-				v.OwnedPartitions = append(v.OwnedPartitions, kmsg.ConsumerMemberMetadataOwnedPartition{Topic: topic.Name, Partitions: []int32{tp.partition}})
-			}
-		}
-	}
-	req := kmsg.NewPtrJoinGroupRequest()
-	req.Version, req.Group, req.MemberID, req.ProtocolType = 9, sim.group, c.id, consumerProtocolType
-	req.SessionTimeoutMillis, req.RebalanceTimeoutMillis = 20_000, 30_000
-	req.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "cooperative-sticky", Metadata: v.AppendTo(nil)}}
-	if sim.members() == nil || len(sim.members().members) == 0 {
-		c.beatMs = sim.nowMs + 1000 // it would be a classic group
-		return
-	}
-	r, lost := classicExchange(sim, chaos, func(s *coordinator.Step, reply func(*kmsg.JoinGroupResponse, error)) {
-		sim.m.JoinGroup(s, req, testClient, reply)
-	})
-	switch {
-	case lost:
-		c.beatMs = sim.nowMs + 1000
-	case r.ErrorCode == kerr.MemberIDRequired.Code:
-		c.id, c.beatMs = r.MemberID, sim.nowMs
-	case r.ErrorCode == kerr.GroupMaxSizeReached.Code:
-		c.beatMs = sim.nowMs + 1000
-	case sim.refusedClassic(c, r.ErrorCode):
-	default:
-		c.epoch, c.next, c.beatMs = r.Generation, (*simulation).syncClassic, sim.nowMs+sim.rng.Int64N(2000)
-	}
-}
-
-func (sim *simulation) syncClassic(c *simClient, chaos bool) {
-	req := kmsg.NewPtrSyncGroupRequest()
-	req.Version, req.Group, req.MemberID, req.Generation = 3, sim.group, c.id, c.epoch
-	r, lost := classicExchange(sim, chaos, func(s *coordinator.Step, reply func(*kmsg.SyncGroupResponse, error)) {
-		sim.m.SyncGroup(s, req, reply)
-	})
-	if lost || sim.refusedClassic(c, r.ErrorCode) {
-		return
-	}
-	v := kmsg.NewConsumerMemberAssignment()
-	if err := v.ReadFrom(r.MemberAssignment); err != nil {
-		sim.failf("%v", err)
-	}
-	c.assigned = map[topicPartition]bool{}
-	for _, topic := range v.Topics {
-		for _, p := range topic.Partitions {
-			c.assigned[topicPartition{sim.img.Topic(topic.Topic).ID, p}] = true
-		}
-	}
-	c.next, c.beatMs = (*simulation).beatClassic, sim.nowMs+3000
-	for tp := range c.owned {
-		if !c.assigned[tp] { // says that it gave it up
-			c.next, c.beatMs = (*simulation).joinClassic, sim.nowMs
-		}
-	}
-	c.owned = maps.Clone(c.assigned)
-}
-
-func (sim *simulation) beatClassic(c *simClient, chaos bool) {
-	req := kmsg.NewPtrHeartbeatRequest()
-	req.Version, req.Group, req.MemberID, req.Generation = 4, sim.group, c.id, c.epoch
-	r, lost := classicExchange(sim, chaos, func(s *coordinator.Step, reply func(*kmsg.HeartbeatResponse, error)) {
-		sim.m.Heartbeat(s, req, reply)
-	})
-	c.beatMs = sim.nowMs + 3000
-	if !lost {
-		sim.refusedClassic(c, r.ErrorCode)
-	}
-}
-
-func (sim *simulation) leaveClassic(c *simClient) {
-	c.gone, c.owned = true, nil
-	req := kmsg.NewPtrLeaveGroupRequest()
-	req.Version, req.Group, req.Members = 5, sim.group, []kmsg.LeaveGroupRequestMember{{MemberID: c.id}}
-	classicExchange(sim, false, func(s *coordinator.Step, reply func(*kmsg.LeaveGroupResponse, error)) {
-		sim.m.LeaveGroup(s, req, reply)
-	})
-}
-
-// refusedClassic lets a client that is told to do so join again.
-func (sim *simulation) refusedClassic(c *simClient, code int16) bool {
-	switch code {
-	case 0:
-		return false
-	case kerr.RebalanceInProgress.Code:
-	case kerr.IllegalGeneration.Code:
-		c.owned = map[topicPartition]bool{}
-	case kerr.UnknownMemberID.Code:
-		c.id, c.epoch, c.owned = "", 0, map[topicPartition]bool{}
-	default:
-		sim.failf("a classic member got %d", code)
-	}
-	c.next, c.beatMs = (*simulation).joinClassic, sim.nowMs
-	return true
-}
-
-// classicExchange asks and gives the answer at once, unless one of the two is lost.
-func classicExchange[R any](sim *simulation, chaos bool, to func(s *coordinator.Step, reply func(R, error))) (r R, lost bool) {
-	if chaos && sim.one(8) {
-		return r, true
-	}
-	r = ask(sim.harness, to).got()
-	sim.check()
-	return r, chaos && sim.one(8)
-}
-
-// members is the group's membership; nil when there is none.
-func (sim *simulation) members() *consumer { return sim.m.knownConsumerGroup(sim.group) }
-
-// check asserts what holds at every moment.
-func (sim *simulation) check() {
-	sim.t.Helper()
-	c := sim.members()
-	if c == nil {
-		sim.epoch, sim.assignmentEpoch = 0, 0
-		return
-	}
-	if c.epoch < sim.epoch || c.assignmentEpoch < sim.assignmentEpoch || c.assignmentEpoch > c.epoch {
-		sim.failf("the epochs went from %d, %d to %d, %d", sim.epoch, sim.assignmentEpoch, c.epoch, c.assignmentEpoch)
-	}
-	sim.epoch, sim.assignmentEpoch = c.epoch, c.assignmentEpoch
-	has := map[topicPartition]string{}
-	for id, m := range c.members {
-		for _, some := range []partitions{m.assigned, m.revoking} {
-			for tp := range some {
-				if other := has[tp]; other != "" {
-					sim.failf("%v is with %s and with %s", tp, other, id)
-				}
-				has[tp] = id
-			}
-		}
-	}
-	for _, client := range sim.clients {
-		if client.gone || c.members[client.id] == nil {
-			continue // fenced, whether it knows or not
-		}
-		for tp := range client.owned {
-			if has[tp] != client.id {
-				sim.failf("%s owns %v, which is with %q", client.id, tp, has[tp])
-			}
-		}
-	}
-}
-
-// unsettled is what is not well yet.
-func (sim *simulation) unsettled() string {
-	c := sim.members()
-	if c == nil || len(c.members) == 0 {
-		if slices.ContainsFunc(sim.clients, func(c *simClient) bool { return !c.classic }) {
-			return "nobody is there"
-		}
-		return "" // where classic clients alone would make a classic group
-	}
-	owners := map[topicPartition]bool{}
-	registered := 0
-	for _, client := range sim.clients {
-		m := c.members[client.id]
-		switch {
-		case client.gone || client.request != nil:
-			return client.id + " is on its way"
-		case m == nil && client.instance == "":
-			return client.id + " is not a member"
-		case m == nil:
-			continue // its instance id belongs to another one
-		case client.epoch != m.epoch || !m.reached(c.assignmentEpoch):
-			return fmt.Sprintf("%s is in epoch %d, and at the group in %d of %d, in state %d", client.id, client.epoch, m.epoch, c.assignmentEpoch, m.state)
-		case len(client.owned) != len(m.assigned) || len(client.owned) != c.target[client.id].Size():
-			return fmt.Sprintf("%s owns %d, has %d and is to have %d", client.id, len(client.owned), len(m.assigned), c.target[client.id].Size())
-		}
-		registered++
-		for tp := range client.owned {
-			topic := sim.img.TopicByID(tp.topic)
-			if topic == nil || !client.reads(topic.Name) {
-				return fmt.Sprintf("%s owns %v, which it does not read", client.id, tp)
-			}
-			owners[tp] = true
-		}
-	}
-	if registered != len(c.members) {
-		return fmt.Sprintf("%d of %d members are there", registered, len(c.members))
-	}
-	for _, name := range sim.img.TopicNames() {
-		for p := range sim.img.Topic(name).Partitions {
-			if tp := (topicPartition{sim.img.Topic(name).ID, int32(p)}); !owners[tp] && sim.readByMember(name) {
-				return fmt.Sprintf("nobody owns %v", tp)
-			}
-		}
-	}
-	if got := c.state(nil); got != "Stable" && got != "Empty" {
-		return "it is " + got
-	}
-	return ""
-}
-
-func (c *simClient) reads(topic string) bool {
-	if slices.Contains(c.topics, topic) {
-		return true
-	}
-	if *c.regex == "" {
-		return false
-	}
-	return regexp.MustCompile("^(?:" + *c.regex + ")$").MatchString(topic)
-}
-
-func (sim *simulation) readByMember(topic string) bool {
-	return slices.ContainsFunc(sim.clients, func(c *simClient) bool {
-		return sim.members().members[c.id] != nil && c.reads(topic)
-	})
-}
-
-// reload loads the log, and asserts that what is lasting is what it was.
-func (sim *simulation) reload() {
-	sim.t.Helper()
-	before := lasting(sim.m)
-	sim.load()
-	if after := lasting(sim.m); !reflect.DeepEqual(before, after) {
-		sim.failf("%+v was loaded as %+v", before, after)
-	}
-}
-
-// compacted is a log of which only the last record of each key is left.
-func compacted(log []logged) []logged {
-	last := map[string]int{}
-	for i, r := range log {
-		last[string(r.Key)] = i
-	}
-	var kept []logged
-	for i, r := range log {
-		if last[string(r.Key)] == i && r.Value != nil {
-			kept = append(kept, r)
-		}
-	}
-	return kept
+	return &c.instance
 }
