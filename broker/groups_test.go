@@ -155,6 +155,14 @@ func TestACommitIsAnsweredWhenItIsDurable(t *testing.T) {
 	c.findGroup("g")
 	req := commitRequest("g", "t", 7)
 	c.send(8, req)
+	l.eventually("the commit is written", func() bool {
+		for _, r := range l.replicas.topic(offsetsTopic).replicas {
+			if r.Log().EndOffset() > 0 {
+				return true
+			}
+		}
+		return false
+	})
 	other := l.dial()
 	list := kmsg.NewPtrListGroupsRequest()
 	other.send(4, list) // says what is there, so it waits, too

@@ -55,5 +55,6 @@ func TestTopicsThatChangedBeforeTheLoad(t *testing.T) {
 	sc.m = old
 	sc.pass(regexRefreshMinMs + 1)
 	sc.load()
-	sc.served(beat{id: "a", epoch: 2}, 3, share{"t": {0, 1}, "later": {0}, "u": {0}})
+	// One epoch for the topics it names, one for those of its expression.
+	sc.served(beat{id: "a", epoch: 2}, 4, share{"t": {0, 1}, "later": {0}, "u": {0}})
 }
