@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"ringmain/cmd/ringmain/internal/group"
@@ -75,6 +77,20 @@ func TestGroupMembersAreShownAndRemoved(t *testing.T) {
 	if len(removed) != 1 || !removed[0].Removed || removed[0].InstanceID != "billing-1" {
 		t.Errorf("got %+v", removed)
 	}
+}
+
+// TestConsumeSaysWhyItIsRefused: the coordinator's own words say more than the code.
+func TestConsumeSaysWhyItIsRefused(t *testing.T) {
+	c := fakeCluster(t, kfake.SeedTopics(1, "orders"))
+	c.ControlKey(int16(kmsg.ConsumerGroupHeartbeat), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		resp := req.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
+		resp.ErrorCode = kerr.GroupIDNotFound.Code
+		resp.ErrorMessage = kmsg.StringPtr("Cannot upgrade classic group g.")
+		return resp, nil, true
+	})
+	newShell(t, c).fails(exitFailure, []string{"consume", "orders", "--group", "g", "--protocol", "consumer"},
+		"be a member of the group: GROUP_ID_NOT_FOUND (69): Cannot upgrade classic group g")
 }
 
 // TestConsumeSharesAndLeaves: a member of ours has its share beside another client; an

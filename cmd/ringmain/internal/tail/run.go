@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -169,7 +170,7 @@ func (r *run) failures(fetches kgo.Fetches) error {
 			// idle speaks up when this lasts.
 		case errors.As(f.Err, &session):
 			if !rejoins(session.Err) {
-				return r.c.Explain(session.Err)
+				return r.refused(session.Err)
 			}
 			r.h.Warn(fmt.Sprintf("the group has to be joined again: %v", session.Err))
 		default:
@@ -177,6 +178,17 @@ func (r *run) failures(fetches kgo.Fetches) error {
 		}
 	}
 	return nil
+}
+
+// refused says why the group has the member no longer, in the coordinator's words where it
+// sent some: franz-go puts them behind the name of the error.
+func (r *run) refused(session error) error {
+	var code *kerr.Error
+	if !errors.As(session, &code) {
+		return r.c.Explain(session)
+	}
+	_, said, _ := strings.Cut(session.Error(), code.Error()+": ")
+	return connection.RefusedErr("be a member of the group", code, said)
 }
 
 // rejoins reports that a member that met err joins again on its own.
