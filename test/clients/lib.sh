@@ -77,8 +77,15 @@ suite_results() {
   comm -13 <(sort "$2") <(sed -n 's/^PASS: //p' "$out/$part.seen") | grep -v / | sed 's/^/not listed: /'
 }
 
-# suite_tests LIST: a pattern of the top-level tests of a list, for -run.
-suite_tests() { grep -v '^#' "$1" | cut -d/ -f1 | sort -u | paste -sd'|' | sed 's/^/^(/; s/$/)$/'; }
+# suite_tests LIST: a pattern of the tests of a list, for -run. Of a test that is listed in parts only these run: another
+# part may end the whole program.
+suite_tests() {
+  grep -v '^#' "$1" | awk -F/ '
+    NF == 1 { whole[$1] = 1 }
+    NF > 1 { part = $2; gsub(/[][(){}.*+?^$|\\]/, "\\\\&", part); if (!seen[$1, part]++) parts[$1] = parts[$1] "|" part }
+    NF { names[$1] = 1 }
+    END { for (n in names) print "^" n "$" (whole[n] ? "" : "/^(" substr(parts[n], 2) ")$") }' | sort | paste -sd'|'
+}
 
 # module_dir MODULE: where the module pinned by suites/go.mod lies. Read only.
 module_dir() { (cd "$clients/suites" && go mod download "$1" && go list -m -f '{{.Dir}}' "$1"); }
