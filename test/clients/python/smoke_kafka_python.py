@@ -109,7 +109,9 @@ class Member(groups.Threaded):
 
     def poll(self):
         got, kept = [], {}
-        for tp, batch in self.c.poll(timeout_ms=50).items():
+        # When a poll runs out of time in the middle of a join, the next one takes the join for done and never looks at
+        # its share (kafka-python 3.0.12): so a poll has the time that a join takes.
+        for tp, batch in self.c.poll(timeout_ms=1000).items():
             got += [(tp.partition, m.offset) for m in batch]
             kept[tp] = OffsetAndMetadata(batch[-1].offset + 1, f"note {batch[-1].offset}", -1)
         if kept:
