@@ -211,7 +211,10 @@ func (r *run) carryOut(ctx context.Context) error {
 	}
 	r.say("finish", 0)
 	close(stop)
-	if err := <-ended; err != nil {
+	switch err := <-ended; {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return fmt.Errorf("at the end of the load: %w", err)
 	}
 	r.take()
@@ -238,7 +241,10 @@ func (r *run) wait(ctx context.Context, phase string, from, until time.Duration,
 		case err := <-ended:
 			end.Stop()
 			ended <- err
-			if err == nil {
+			switch {
+			case ctx.Err() != nil: // the engine was as quick to notice, and says it in its own words
+				return context.Cause(ctx)
+			case err == nil:
 				err = errEnded
 			}
 			return err

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"ringmain/bench/facts"
 	"ringmain/bench/load"
+	"ringmain/bench/pace"
 	"ringmain/bench/result"
 	"ringmain/bench/workload"
 )
@@ -467,5 +469,22 @@ func TestRunRefusesAWorkloadThatMakesNoSense(t *testing.T) {
 	o = f.load(workload.EndToEnd, workload.Replay, "codec", "lz4")
 	if _, err := hurried(t.Context(), o); err == nil || !strings.Contains(err.Error(), "use engine franz") && !strings.Contains(err.Error(), "engine franz") || len(f.topics()) != 0 {
 		t.Errorf("got %v, topics %v", err, f.topics())
+	}
+}
+
+// An engine notices the end of its context as soon as the run does, and says so in
+// words of its own: the reason is told in either case.
+func TestWhyARunWasCancelledIsToldWhoeverNoticesFirst(t *testing.T) {
+	t.Parallel()
+	why := errors.New("somebody pressed a key")
+	for range 50 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error, 1)
+		ended <- fmt.Errorf("the load ended before it was stopped: %w", why)
+		cancel(why)
+		var r run // which looks at nothing but the two
+		if err := r.wait(ctx, "measure", 0, pace.Now()+time.Hour, ended, nil); err != why {
+			t.Fatalf("got %v", err)
+		}
 	}
 }

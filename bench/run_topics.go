@@ -194,7 +194,10 @@ func (r *run) fill(ctx context.Context) error {
 		r.say("fill", min(1, float64(written)/float64(s.FillBytes)))
 	}
 	close(stop)
-	if err := <-ended; err != nil {
+	switch err := <-ended; {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return fmt.Errorf("fill the topic: %w", err)
 	}
 	var names []string
