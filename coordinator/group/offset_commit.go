@@ -17,6 +17,10 @@ import (
 // and each has the group's id in it, so that they can be far larger than the request.
 const maxCommitBytes = 16 << 20
 
+// lowestCommit is the lowest offset that somebody means something by: kafkajs commits -2
+// to set a group to the start of a partition, and -1 for its end. Kafka stores anything.
+const lowestCommit = -2
+
 // OffsetCommit is API 8, versions 2 to 10.
 //
 //   - Partitions that do not exist get their own error, whoever commits; where none
@@ -114,6 +118,8 @@ func (m *Machine) checkCommits(req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetC
 			case *code != 0:
 			case m.metadataTooLarge(req, p):
 				*code = kerr.OffsetMetadataTooLarge.Code
+			case p.Offset < lowestCommit:
+				*code = kerr.InvalidRequest.Code
 			default:
 				if per != nil {
 					if code := per(topics[i].Name, p.Partition); code != 0 {

@@ -237,16 +237,24 @@ func TestMetadataThatARecordCannotHold(t *testing.T) {
 	}
 }
 
-// kafkajs commits -2 and -1 to set a group to the start and the end of a partition, and reads them back.
-func TestNegativeOffsetsAreKept(t *testing.T) {
+// kafkajs commits -2 and -1 to set a group to the start and the end of a partition, and
+// reads them back. Nobody means anything by what lies below.
+func TestNegativeOffsets(t *testing.T) {
 	h := newHarness(t)
-	h.create("orders", 1)
-	for _, offset := range []int64{-2, -1, -1001, math.MinInt64} {
+	h.create("orders", 2)
+	for _, offset := range []int64{-2, -1} {
 		h.commits(with(commitRequest("g"), "orders", 0, offset), nil)
 		if got := h.fetched("g", "orders", 0).Offset; got != offset {
 			t.Errorf("committed %d, fetched %d", offset, got)
 		}
 	}
+	for _, offset := range []int64{-3, -1001, math.MinInt64} {
+		h.commits(with(with(commitRequest("g"), "orders", 0, offset), "orders", 1, 7), kerr.InvalidRequest, nil)
+		if got := h.fetched("g", "orders", 0).Offset; got != -1 {
+			t.Errorf("committed %d, fetched %d", offset, got)
+		}
+	}
+	h.offsets("orders", map[string]int64{"g": -1})
 }
 
 func TestCommittedTopicIDs(t *testing.T) {

@@ -228,10 +228,20 @@ func TestRow45Commits(t *testing.T) {
 			t.Errorf("v%d: offset %d with %d bytes of metadata is stored", version, offset, len(metadata))
 		}
 	}
-	for _, offset := range []int64{-2, -1 << 63, 1<<63 - 1} { // clients mean something by some of them
+	for _, offset := range []int64{-1, -2, 1<<63 - 1} { // kafkajs means the end and the start by the first two
 		r.code(fmt.Sprint("offset ", offset), commit(8, offset, ""), 0)
 		if is, _ := r.committed(id, r.topic); is != offset {
 			t.Errorf("offset %d is stored for %d", is, offset)
+		}
+	}
+	if !kafka { // which stores anything
+		for _, offset := range []int64{-3, -1 << 63} {
+			for _, version := range []int16{2, 5, 8, 9} {
+				r.code(fmt.Sprint("offset ", offset), commit(version, offset, ""), 42)
+			}
+			if is, _ := r.committed(id, r.topic); is != 1<<63-1 {
+				t.Errorf("offset %d is stored for %d", is, offset)
+			}
 		}
 	}
 	r.closes("metadata of 40,000 bytes", framed(8, 8, commitReq(id, r.topic, 6, strings.Repeat("m", 40_000))))
