@@ -44,6 +44,12 @@ var figures = []struct {
 	{Figure{"requests", "/s", MoreIsBetter, false}, func(d *result.Document) (float64, bool) {
 		return d.Reached.Requests, d.Reached.Requests > 0
 	}},
+	{Figure{"fetch throughput", "MB/s", MoreIsBetter, false}, func(d *result.Document) (float64, bool) {
+		if d.Fetch == nil || d.Fetch.Reached.Bytes == 0 {
+			return 0, false
+		}
+		return d.Fetch.Reached.Bytes / 1e6, true
+	}},
 	{Figure{"p99.9", "us", LessIsBetter, false}, ofLatency(func(l *result.Latency) int64 { return l.Corrected.P999 })},
 	{Figure{"p99 uncorrected", "us", LessIsBetter, false}, ofLatency(func(l *result.Latency) int64 { return l.Uncorrected.P99 })},
 	{Figure{"server CPU per GB", "s", LessIsBetter, false}, known(func(d *result.Document) *float64 { return d.Costs.ServerCPUPerGB })},

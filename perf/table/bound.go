@@ -13,6 +13,9 @@ type Bound struct {
 	Ratio  float64 // ours over Kafka's
 	Enough float64 // ours, with which any ratio holds; 0: none
 	Value  float64 // ours, without a ratio; 0: the ratio counts
+	// Times is ours over ours in an earlier Row, where that is what counts; 0: it is not.
+	Times float64
+	Row   string
 }
 
 // The figures of a start, in which no load takes part.
@@ -57,12 +60,15 @@ func sign(f perf.Figure) string {
 	return "≤"
 }
 
-// holds judges what was measured; either may be absent.
-func (b Bound) holds(ours, ratio *float64) bool {
+// holds judges what was measured: ours, its ratio to Kafka's, and ours in the row of the
+// bound. Each may be absent.
+func (b Bound) holds(ours, ratio, there *float64) bool {
 	f := figure(b.Figure)
 	switch {
 	case ours == nil:
 		return false
+	case b.Times > 0:
+		return there != nil && within(f, *ours, b.Times**there)
 	case b.Value > 0:
 		return within(f, *ours, b.Value)
 	case b.Enough > 0 && within(f, *ours, b.Enough):
@@ -74,6 +80,9 @@ func (b Bound) holds(ours, ratio *float64) bool {
 // String is the bound in words: "≥ 2 x, or 1500 MB/s".
 func (b Bound) String() string {
 	f := figure(b.Figure)
+	if b.Times > 0 {
+		return fmt.Sprintf("%s %.3g x ours in %s", sign(f), b.Times, b.Row)
+	}
 	if b.Value > 0 {
 		return fmt.Sprintf("%s %v %s", sign(f), b.Value, f.Unit)
 	}

@@ -92,7 +92,7 @@ func Measure(ctx context.Context, p Plan) (Table, error) {
 		if p.Before != nil {
 			p.Before(r, i+1, len(rows))
 		}
-		m, err := p.row(ctx, r)
+		m, err := p.row(ctx, r, t)
 		if ctx.Err() != nil {
 			return t, fmt.Errorf("interrupted in row %s, %d of %d: %w", r.Name, i+1, len(rows), context.Cause(ctx))
 		}
@@ -105,9 +105,9 @@ func Measure(ctx context.Context, p Plan) (Table, error) {
 	return t, nil
 }
 
-func (p Plan) row(ctx context.Context, r Row) (Measured, error) {
+func (p Plan) row(ctx context.Context, r Row, before Table) (Measured, error) {
 	if r.Workload == "" {
-		return p.start(ctx, r)
+		return p.start(ctx, r, before)
 	}
 	spec, err := r.load()
 	if err != nil {
@@ -123,11 +123,11 @@ func (p Plan) row(ctx context.Context, r Row) (Measured, error) {
 	}
 	kafka, ours := r.besideKafka(spec)
 	a, b := p.Sides(r, kafka, ours)
-	return p.turns(ctx, r, a, b)
+	return p.turns(ctx, r, before, a, b)
 }
 
 // start measures the row of the start, which has one side.
-func (p Plan) start(ctx context.Context, r Row) (Measured, error) {
+func (p Plan) start(ctx context.Context, r Row, before Table) (Measured, error) {
 	var ours []perf.Reading
 	for n := range p.Rounds {
 		p.say(n+1, p.Rounds)
@@ -137,16 +137,16 @@ func (p Plan) start(ctx context.Context, r Row) (Measured, error) {
 			reading, err = p.Start(ctx)
 		}
 		if err != nil {
-			return p.lines(r, nil, ours), fmt.Errorf("round %d of %d: %w", n+1, p.Rounds, err)
+			return r.lines(before, nil, ours), fmt.Errorf("round %d of %d: %w", n+1, p.Rounds, err)
 		}
 		ours = append(ours, reading)
 	}
-	return p.lines(r, nil, ours), nil
+	return r.lines(before, nil, ours), nil
 }
 
 // turns measures the sides in alternating order. Who begins changes with every
 // pair, so that being first costs neither side.
-func (p Plan) turns(ctx context.Context, r Row, a, b perf.Contender) (Measured, error) {
+func (p Plan) turns(ctx context.Context, r Row, before Table, a, b perf.Contender) (Measured, error) {
 	contenders, readings := [2]perf.Contender{a, b}, [2][]perf.Reading{}
 	for n := range 2 * p.Rounds {
 		who := (n + n/2) % 2
@@ -157,11 +157,11 @@ func (p Plan) turns(ctx context.Context, r Row, a, b perf.Contender) (Measured, 
 			reading, err = contenders[who].Round(ctx)
 		}
 		if err != nil {
-			return p.lines(r, readings[0], readings[1]), fmt.Errorf("round %d of %d, %s: %w", n+1, 2*p.Rounds, contenders[who].Name, err)
+			return r.lines(before, readings[0], readings[1]), fmt.Errorf("round %d of %d, %s: %w", n+1, 2*p.Rounds, contenders[who].Name, err)
 		}
 		readings[who] = append(readings[who], reading)
 	}
-	return p.lines(r, readings[0], readings[1]), nil
+	return r.lines(before, readings[0], readings[1]), nil
 }
 
 func (p Plan) say(round, rounds int) {
@@ -181,13 +181,17 @@ func (p Plan) rest(ctx context.Context) error {
 }
 
 // lines are the figures of a row beside Kafka: those with bounds first.
-func (p Plan) lines(r Row, base, ours []perf.Reading) (m Measured) {
+func (r Row) lines(before Table, base, ours []perf.Reading) (m Measured) {
 	for _, b := range r.Bounds {
 		l := line(figure(b.Figure), base, ours)
-		holds := b.holds(l.Ours, l.Ratio)
+		there := before.ours(b.Row, b.Figure)
+		holds := b.holds(l.Ours, l.Ratio, there)
 		l.Bound, l.Holds = b.String(), &holds
-		if l.Ours == nil || b.Value == 0 && l.Ratio == nil {
+		switch {
+		case l.Ours == nil, b.Value == 0 && b.Times == 0 && l.Ratio == nil:
 			l.Why = "not measured"
+		case b.Times > 0 && there == nil:
+			l.Why = b.Row + " was not measured"
 		}
 		m.Lines = append(m.Lines, l)
 	}

@@ -66,6 +66,18 @@ func (m Measured) Holds() bool {
 	return true
 }
 
+// ours is what was measured of a figure in a row, nil if it was not.
+func (t Table) ours(row, figure string) *float64 {
+	for _, m := range t.Rows {
+		for _, l := range m.Lines {
+			if m.Row == row && l.Figure.Name == figure {
+				return l.Ours
+			}
+		}
+	}
+	return nil
+}
+
 // Broken is how many rows have bounds that do not hold.
 func (t Table) Broken() (n int) {
 	for _, m := range t.Rows {

@@ -24,7 +24,7 @@ type duel struct {
 }
 
 var base = perf.Reading{
-	"throughput": 600, "requests": 40_000, "p50": 1000, "p99": 3000, "p99.9": 9000, "server CPU per GB": 1.2, "server CPU per request": 60,
+	"throughput": 600, "fetch throughput": 900, "requests": 40_000, "p50": 1000, "p99": 3000, "p99.9": 9000, "server CPU per GB": 1.2, "server CPU per request": 60,
 }
 
 func (d *duel) sides(r Row, a, b workload.Spec) (perf.Contender, perf.Contender) {
@@ -95,8 +95,14 @@ func TestEveryRowIsALoadWithFiguresThatResultsHave(t *testing.T) {
 			t.Errorf("%s shows nothing", r.Name)
 		}
 		for _, b := range r.Bounds {
-			if (b.Value > 0) == (b.Ratio > 0) {
-				t.Errorf("%s: the bound %+v is of a ratio or of a value", r.Name, b)
+			kinds := 0
+			for _, of := range []float64{b.Value, b.Ratio, b.Times} {
+				if of > 0 {
+					kinds++
+				}
+			}
+			if kinds != 1 || (b.Times > 0) != (b.Row != "") || b.Row != "" && !seen[b.Row] {
+				t.Errorf("%s: the bound %+v is of a value, or of a ratio, or of an earlier row", r.Name, b)
 			}
 			figure(b.Figure) // panics
 		}
@@ -114,8 +120,8 @@ func TestEveryRowIsALoadWithFiguresThatResultsHave(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	for _, c := range []struct{ ask, got string }{
-		{"", "P1 P2 P3 P3s P4 P5 P7 P7m P8 P9-1k P9-10k P9-20k P9d P11 P13-storm P13-idle"},
-		{"P7 P5", "P5 P7"}, {"p9", "P9-1k P9-10k P9-20k"}, {"P9d P9-1K", "P9-1k P9d"}, {"P13", "P13-storm P13-idle"},
+		{"", "P1 P2 P3 P3s P4 P5 P7 P7m P8-alone P8 P9-1k P9-10k P9-20k P9d P11 P13-storm P13-idle"},
+		{"P7 P5", "P5 P7"}, {"p9", "P9-1k P9-10k P9-20k"}, {"P8", "P8-alone P8"}, {"P9d P9-1K", "P9-1k P9d"}, {"P13", "P13-storm P13-idle"},
 	} {
 		rows, err := Select(strings.Fields(c.ask))
 		var names []string
@@ -135,7 +141,7 @@ func TestBounds(t *testing.T) {
 	v := func(f float64) *float64 { return &f }
 	for _, c := range []struct {
 		bound       Bound
-		ours, ratio *float64
+		ours, ratio *float64 // ratio: for a bound of an earlier row, ours there
 		holds       bool
 		text        string
 	}{
@@ -151,24 +157,28 @@ func TestBounds(t *testing.T) {
 		{Bound{Figure: "server CPU per GB", Ratio: third}, v(1), v(1. / 3), true, "≤ 0.334 x"},
 		{Bound{Figure: startFigure, Value: 50}, v(50), nil, true, "≤ 50 ms"},
 		{Bound{Figure: idleFigure, Value: 30}, v(30.1), nil, false, "≤ 30 MB"},
+		{Bound{Figure: "p99", Times: 2, Row: "P8-alone"}, v(600), v(300), true, "≤ 2 x ours in P8-alone"},
+		{Bound{Figure: "p99", Times: 2, Row: "P8-alone"}, v(601), v(300), false, "≤ 2 x ours in P8-alone"},
+		{Bound{Figure: "p99", Times: 2, Row: "P8-alone"}, v(1), nil, false, "≤ 2 x ours in P8-alone"},
 	} {
-		if c.bound.holds(c.ours, c.ratio) != c.holds || c.bound.String() != c.text {
+		if c.bound.holds(c.ours, c.ratio, c.ratio) != c.holds || c.bound.String() != c.text {
 			t.Errorf("%+v: holds %v, %q; want %v, %q", c.bound, !c.holds, c.bound, c.holds, c.text)
 		}
 	}
 }
 
 func TestBesideKafka(t *testing.T) {
-	d := &duel{factor: map[string]float64{"throughput": 1.6, "server CPU per GB": 0.3, "requests": 2.5, "server CPU per request": 0.2, "p50": 0.5, "p99": 0.7, "p99.9": 0.5}}
+	d := &duel{factor: map[string]float64{"throughput": 1.6, "server CPU per GB": 0.3, "requests": 2.5, "server CPU per request": 0.2, "p50": 0.5, "p99": 0.7, "p99.9": 0.5, "fetch throughput": 0.9}}
 	table := d.measure(t, Kafka, 3, "P1", "P5", "P8", "P9-1k", "P9-10k")
 	want := strings.Join([]string{
 		"P1 throughput false", "P1 server CPU per GB true", "P5 requests true", "P5 server CPU per request true",
+		"P8 p99 true", "P8 p99 true", "P8 fetch throughput false",
 		"P9-1k p50 true", "P9-1k p99 false", "P9-10k p50 true", "P9-10k p99 false", "P9-10k p99.9 true",
 	}, "\n")
 	if got := holds(table); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
-	if table.Holds || table.Broken() != 3 {
+	if table.Holds || table.Broken() != 4 {
 		t.Errorf("%d rows are broken, and the whole holds: %v", table.Broken(), table.Holds)
 	}
 	if order := strings.Join(d.order[:6], ""); order != "abbaab" {
@@ -218,7 +228,7 @@ func TestAgainstAnEarlierBuild(t *testing.T) {
 func TestARowThatFailsIsNotedAndTheNextFollows(t *testing.T) {
 	for _, against := range []Bounds{Kafka, Earlier} {
 		d := &duel{failing: map[string]error{"P13-storm": errors.New("3 requests failed")}}
-		table := d.measure(t, against, 11, "P13-storm", "P8")
+		table := d.measure(t, against, 11, "P13-storm", "P8-alone")
 		if len(table.Rows) != 2 || table.Holds || table.Broken() != 1 {
 			t.Fatalf("%s: %+v", against, table)
 		}
@@ -302,7 +312,7 @@ func TestCells(t *testing.T) {
 	for _, want := range []string{
 		"P1|produce-64k|throughput|599 MB/s|958 MB/s|1.6|≥ 2 x, or 1500 MB/s|NO",
 		"P2|produce-64k-durable|throughput|-|-|-|≥ 1.3 x|NO: not measured",
-		"P8|produce-beside-catch-up|p50|", "lost",
+		"P8-alone|produce-1500-a-second|p99|", "|0.999|≤ 2 x ours in P8-alone|yes", "lost",
 	} {
 		if !slices.ContainsFunc(text, func(row string) bool { return strings.Contains(row, want) }) {
 			t.Errorf("there is no row %q in\n%s", want, strings.Join(text, "\n"))
