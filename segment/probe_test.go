@@ -2,6 +2,8 @@ package segment
 
 import (
 	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -35,5 +37,28 @@ func TestProbeIO(t *testing.T) {
 	}
 	if es, _ := os.ReadDir(dir); len(es) != 0 {
 		t.Errorf("the probe left %v", es)
+	}
+}
+
+// Which backend fits is the file system's doing: others that want the processors
+// change nothing.
+func TestProbeIOSaysTheSameOnABusyMachine(t *testing.T) {
+	dir := t.TempDir()
+	_, quiet, _, err := ProbeIO(dir, "auto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	defer stop.Store(true)
+	for range 4 * runtime.GOMAXPROCS(0) {
+		go func() {
+			for !stop.Load() {
+			}
+		}()
+	}
+	for range 100 {
+		if _, busy, why, err := ProbeIO(dir, "auto"); err != nil || busy != quiet {
+			t.Fatalf("the probe says %q because %s (%v), and %q before", busy, why, err, quiet)
+		}
 	}
 }

@@ -165,23 +165,6 @@ func (r *Ring) Run(results []int32) error {
 	return nil
 }
 
-// Inline pushes nothing and reports how many completions were ready directly
-// after the submission of what was pushed, then waits for the rest: a file
-// system that completes buffered writes inline gains from the ring.
-func (r *Ring) Inline(results []int32) (ready int, err error) {
-	for {
-		_, err = r.ring.Submit()
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("io_uring_enter: %w", err)
-	}
-	ready = int(r.ring.CQReady())
-	return ready, r.Run(results)
-}
-
 // Close gives the ring and its table back.
 func (r *Ring) Close() error {
 	r.ring.QueueExit()
