@@ -2,6 +2,7 @@ package lag
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,5 +108,9 @@ func TestAlertOnGrowth(t *testing.T) {
 	firing, _ := w.series("ringmain_lag_alerts_firing", `{alert="growing"}`)
 	if fired != 2 || firing != 0 {
 		t.Errorf("%v fired, %v still do", fired, firing)
+	}
+	log := w.broker.Stderr()
+	if n, m := strings.Count(log, "a group is behind"), strings.Count(log, "a group has caught up"); n != 2 || m != 2 {
+		t.Errorf("the log tells of %d and %d", n, m)
 	}
 }
