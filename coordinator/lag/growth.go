@@ -1,16 +1,16 @@
 package lag
 
 // growth tells whether a number grows, over a window. Lag goes up and down with every
-// commit, by as much as arrives between two of them, so a window that grew is one whose
-// quarters' lows rise from each to the next, the last of them above all that was seen in
-// the first. A group that commits at least once in the window and then has read
-// everything does not grow, whatever its steps are; nor does one that fell behind at once
-// and stays where it is.
+// commit, by as much as arrives between two of them. So a number grows where each quarter
+// of the window has nothing as low as anything in the last quarter but one: what a group
+// loses in a quarter is then more than what one commit takes off. One that commits at least
+// once in the window and then has read everything does not grow, whatever its steps are;
+// nor does one that fell behind at once and stays where it is.
 //
 // Chance must not look like that: the window is 40 checks long at least (see config),
 // and they come at moments that no commits can keep pace with (pace.go).
 type growth struct {
-	quarters [4]span // before this one, oldest first
+	quarters [5]span // before this one, oldest first: those of the window and one more
 	filled   int     // how many of them there are
 	span             // of this quarter
 	endMs    int64   // of this quarter; 0: nothing was seen yet
@@ -30,17 +30,16 @@ func (g *growth) add(nowMs, value, windowMs int64) bool {
 	}
 	if nowMs < g.endMs {
 		g.span = span{min(g.low, value), max(g.high, value)}
-		if value <= g.quarters[0].high { // back where it began
-			g.growing = false
-		}
+		g.growing = g.growing && value > g.quarters[0].high // or it is back where it began
 		return g.growing
 	}
 	copy(g.quarters[:], g.quarters[1:])
-	g.quarters[3] = g.span
+	g.quarters[len(g.quarters)-1] = g.span
 	g.filled = min(g.filled+1, len(g.quarters))
 	g.span, g.endMs = span{value, value}, nowMs+quarter
-	q := &g.quarters
-	g.growing = g.filled == len(q) && q[0].low < q[1].low && q[1].low < q[2].low && q[2].low < q[3].low &&
-		q[0].high < q[3].low && q[0].high < value
+	g.growing = g.filled == len(g.quarters) && value > g.quarters[0].high
+	for i := range len(g.quarters) - 2 {
+		g.growing = g.growing && g.quarters[i+2].low > g.quarters[i].high
+	}
 	return g.growing
 }
