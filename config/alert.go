@@ -24,6 +24,10 @@ type LagAlert struct {
 // maxAlerts bounds the alerts: each looks at every group at every check.
 const maxAlerts = 100
 
+// growthChecks is how many checks the time of a growing.for.ms has at least: of fewer,
+// chance makes a growth.
+const growthChecks = 40
+
 // takeAlert checks one key of an alert on its own and stores it.
 func (s *Server) takeAlert(name, text string) error {
 	alert, word, _ := alertKey(name)
@@ -88,6 +92,11 @@ func (s *Server) alert(name string) (a LagAlert, err error) {
 	}
 	if a.Records < 0 && a.Seconds < 0 && a.GrowingFor == 0 {
 		return a, &UsageError{Key: key + "group", Value: s.values[key+"group"], Problem: "the alert never fires: give it " + key + "records, seconds or growing.for.ms"}
+	}
+	check := s.Long("ringmain.lag.check.interval.ms")
+	if least := growthChecks * check; a.GrowingFor > 0 && a.GrowingFor.Milliseconds() < least {
+		return a, &UsageError{Key: key + "growing.for.ms", Value: s.values[key+"growing.for.ms"],
+			Problem: fmt.Sprintf("too few checks to tell growth by; allowed: %d (%d times ringmain.lag.check.interval.ms=%d) or more", least, growthChecks, check)}
 	}
 	if a.Webhook = s.values[key+"webhook"]; a.Webhook != "" {
 		if u, err := url.Parse(a.Webhook); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

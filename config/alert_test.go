@@ -10,24 +10,26 @@ import (
 
 func TestLagAlerts(t *testing.T) {
 	s := mustLoad(t, map[string]string{
-		"ringmain.lag.alert.slow.group":          "billing-.*",
-		"ringmain.lag.alert.slow.topic":          "orders|audit",
-		"ringmain.lag.alert.slow.records":        " 1000 ",
-		"ringmain.lag.alert.slow.seconds":        "60",
-		"ringmain.lag.alert.slow.growing.for.ms": "300000",
-		"ringmain.lag.alert.slow.webhook":        "https://hooks.test/T0KEN",
-		"ringmain.lag.alert.Any_2.group":         ".*",
-		"ringmain.lag.alert.Any_2.records":       "0",
-		"ringmain.lag.alert.Any_2.webhook":       "",
-		"ringmain.lag.check.interval.ms":         "1000",
+		"ringmain.lag.alert.slow.group":           "billing-.*",
+		"ringmain.lag.alert.slow.topic":           "orders|audit",
+		"ringmain.lag.alert.slow.records":         " 1000 ",
+		"ringmain.lag.alert.slow.seconds":         "60",
+		"ringmain.lag.alert.slow.growing.for.ms":  "300000",
+		"ringmain.lag.alert.slow.webhook":         "https://hooks.test/T0KEN",
+		"ringmain.lag.alert.Any_2.group":          ".*",
+		"ringmain.lag.alert.Any_2.records":        "0",
+		"ringmain.lag.alert.Any_2.webhook":        "",
+		"ringmain.lag.alert.least.group":          "g",
+		"ringmain.lag.alert.least.growing.for.ms": "40000",
+		"ringmain.lag.check.interval.ms":          "1000",
 	})
-	if len(s.LagAlerts) != 2 || s.LagCheckMs != 1000 {
+	if len(s.LagAlerts) != 3 || s.LagCheckMs != 1000 {
 		t.Fatalf("got %+v", s.LagAlerts)
 	}
 	if a := s.LagAlerts[0]; a.Name != "Any_2" || a.Topic != nil || a.Records != 0 || a.Seconds != -1 || a.GrowingFor != 0 || a.Webhook != "" {
 		t.Errorf("got %+v", a)
 	}
-	a := s.LagAlerts[1]
+	a := s.LagAlerts[2]
 	if a.Records != 1000 || a.Seconds != 60 || a.GrowingFor != 5*time.Minute || a.Webhook != "https://hooks.test/T0KEN" {
 		t.Errorf("got %+v", a)
 	}
@@ -48,7 +50,8 @@ func TestBadLagAlerts(t *testing.T) {
 		{p + "a.records", "-1", []string{p + "a.records=-1", "0 or more"}},
 		{p + "a.records", "many", []string{"many"}},
 		{p + "a.seconds", "1.5", []string{"1.5"}},
-		{p + "a.growing.for.ms", "999", []string{"999", "1000 to 604800000"}},
+		{p + "a.growing.for.ms", "3999", []string{"3999", "4000 to 604800000"}},
+		{p + "a.growing.for.ms", "199999", []string{p + "a.growing.for.ms=199999", "allowed: 200000 (40 times ringmain.lag.check.interval.ms=5000) or more"}},
 		{p + "a.group", "(", []string{p + "a.group=(", "RE2"}},
 		{p + "a.group", "a)|(b", []string{"RE2"}},
 		{p + "a.topic", "*", []string{p + "a.topic=*", "RE2"}},

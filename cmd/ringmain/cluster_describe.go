@@ -63,13 +63,11 @@ func newClusterDescribeCmd(t *target) *cobra.Command {
 		Short:   "Show the cluster's id, brokers, controller, features and quorum",
 		Example: "  ringmain cluster describe\n  ringmain cluster describe --output json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			d, err := describeCluster(ctx, c, func(sentence string) { warn(cmd, "%s", sentence) })
 			if err != nil {
 				return err

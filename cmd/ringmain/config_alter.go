@@ -115,13 +115,11 @@ func alterConfigs(cmd *cobra.Command, t *target, resources []configResource, cha
 		}
 		req.Resources = append(req.Resources, rr)
 	}
-	ctx, c, done, err := t.open(cmd)
+	ctx, c, done, err := t.ask(cmd)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, cancel := c.Request(ctx)
-	defer cancel()
 	resp, err := req.RequestWith(ctx, c.Client)
 	if err != nil {
 		return fmt.Errorf("change configs: %w", c.Explain(err))

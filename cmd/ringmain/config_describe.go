@@ -52,13 +52,11 @@ func newConfigDescribeCmd(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			req := describeRequest(resource, args[2:], docs)
 			resp, err := req.RequestWith(ctx, c.Client)
 			if err != nil {

@@ -30,13 +30,11 @@ func newGroupDeleteCmd(t *target) *cobra.Command {
 			if err := groupNames(args, false); err != nil {
 				return err
 			}
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			answer, err := c.Admin.DeleteGroups(ctx, args...)
 			if err != nil && len(answer) == 0 {
 				return fmt.Errorf("delete groups: %w", c.Explain(err))

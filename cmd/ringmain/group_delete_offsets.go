@@ -38,13 +38,11 @@ func newGroupDeleteOffsetsCmd(t *target) *cobra.Command {
 			if len(scope) == 0 {
 				return usagef("say which offsets: --topic TOPIC or --topic TOPIC:0,1,2")
 			}
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			groups, failures, err := group.Describe(ctx, c, args)
 			if err != nil {
 				return err

@@ -43,13 +43,11 @@ func (d *groupDescription) run(cmd *cobra.Command, t *target, args []string) err
 	if err := groupNames(args, d.all); err != nil {
 		return err
 	}
-	ctx, c, done, err := t.open(cmd)
+	ctx, c, done, err := t.ask(cmd)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, cancel := c.Request(ctx)
-	defer cancel()
 	groups, failures, err := group.Describe(ctx, c, args)
 	if err != nil {
 		return err

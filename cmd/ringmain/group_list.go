@@ -31,13 +31,11 @@ func newGroupListCmd(t *target) *cobra.Command {
 			if types, err = inWords("--type", types, groupTypes); err != nil {
 				return err
 			}
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			items, err := group.List(ctx, c, states, types)
 			if err != nil {
 				return err

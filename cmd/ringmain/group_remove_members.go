@@ -62,13 +62,11 @@ func (o *memberRemoval) run(cmd *cobra.Command, t *target, id string) error {
 	if !o.all && len(o.instances)+len(o.members) == 0 {
 		return usagef("say whom: --instance, --member or --all")
 	}
-	ctx, c, done, err := t.open(cmd)
+	ctx, c, done, err := t.ask(cmd)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, cancel := c.Request(ctx)
-	defer cancel()
 	items := []removedMember{}
 	for _, i := range o.instances {
 		items = append(items, removedMember{Group: id, InstanceID: i})

@@ -182,13 +182,11 @@ func (o *offsetReset) run(cmd *cobra.Command, t *target, args []string) error {
 			return err
 		}
 	}
-	ctx, c, done, err := t.open(cmd)
+	ctx, c, done, err := t.ask(cmd)
 	if err != nil {
 		return err
 	}
 	defer done()
-	ctx, cancel := c.Request(ctx)
-	defer cancel()
 	groups, failures, err := group.Idle(ctx, c, args)
 	if err != nil {
 		return err

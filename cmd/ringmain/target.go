@@ -98,6 +98,17 @@ func (t *target) open(cmd *cobra.Command, extra ...kgo.Opt) (ctx context.Context
 	return ctx, c, func() { c.Close(); stop() }, nil
 }
 
+// ask is open for a command that makes one request, or a few that belong together: the
+// context ends after --timeout too.
+func (t *target) ask(cmd *cobra.Command) (ctx context.Context, c *connection.Conn, close func(), err error) {
+	ctx, c, disconnect, err := t.open(cmd)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := c.Request(ctx)
+	return ctx, c, func() { cancel(); disconnect() }, nil
+}
+
 // address picks the bootstrap list: what is closest to the command wins.
 func (t *target) address(props map[string]string) string {
 	for _, s := range []string{t.bootstrap, os.Getenv(bootstrapVariable), props["bootstrap.servers"]} {

@@ -94,14 +94,12 @@ func (o *topicCreation) run(cmd *cobra.Command, t *target, topics []string) erro
 	if err != nil {
 		return err
 	}
-	ctx, c, done, err := t.open(cmd)
+	ctx, c, done, err := t.ask(cmd)
 	if err != nil {
 		return err
 	}
 	defer done()
 	req.TimeoutMillis = c.TimeoutMs()
-	ctx, cancel := c.Request(ctx)
-	defer cancel()
 	resp, err := req.RequestWith(ctx, c.Client)
 	if err != nil {
 		return fmt.Errorf("create topics: %w", c.Explain(err))

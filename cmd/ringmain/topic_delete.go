@@ -26,13 +26,11 @@ func newTopicDeleteCmd(t *target) *cobra.Command {
 		Example: "  ringmain topic delete orders\n  ringmain topic delete scratch --if-exists",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			resp, err := c.Admin.DeleteTopics(ctx, args...)
 			if err != nil {
 				return fmt.Errorf("delete topics: %w", c.Explain(err))

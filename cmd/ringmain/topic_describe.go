@@ -46,13 +46,11 @@ func newTopicDescribeCmd(t *target) *cobra.Command {
 			"  ringmain topic describe orders audit --output json",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			items, failures, err := describeTopics(ctx, c, args)
 			if err != nil {
 				return err

@@ -26,13 +26,11 @@ func newTopicListCmd(t *target) *cobra.Command {
 		Example: "  ringmain topic list\n" +
 			"  ringmain topic list --internal --output json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			meta, err := c.Admin.Metadata(ctx)
 			if err != nil {
 				return fmt.Errorf("list topics: %w", c.Explain(err))

@@ -31,13 +31,11 @@ func newTopicAddPartitionsCmd(t *target) *cobra.Command {
 			if total <= 0 && add <= 0 {
 				return usagef("give --partitions TOTAL or --add NUMBER, more than 0")
 			}
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			name := args[0]
 			meta, err := c.Admin.Metadata(ctx, name)
 			if err != nil {

@@ -46,13 +46,11 @@ func newTopicDeleteRecordsCmd(t *target) *cobra.Command {
 			if len(before) == 0 && !all {
 				return usagef("say what to delete: --before PARTITION:OFFSET, or --all")
 			}
-			ctx, c, done, err := t.open(cmd)
+			ctx, c, done, err := t.ask(cmd)
 			if err != nil {
 				return err
 			}
 			defer done()
-			ctx, cancel := c.Request(ctx)
-			defer cancel()
 			meta, err := c.Admin.Metadata(ctx, name)
 			if err != nil {
 				return c.Explain(err)

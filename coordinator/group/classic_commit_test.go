@@ -13,7 +13,7 @@ import (
 // asked with a topic that is there: it makes it.
 func (w *world) commit(member, instance string, generation int32) int16 {
 	w.t.Helper()
-	if w.machine == nil {
+	if w.harness == nil {
 		w.makeTopic()
 		req := kmsg.NewPtrOffsetCommitRequest()
 		req.Version, req.Group, req.MemberID, req.Generation = 8, w.group, member, generation
@@ -33,7 +33,7 @@ func (w *world) commit(member, instance string, generation int32) int16 {
 	var code int16
 	w.step(func(s *coordinator.Step) {
 		who := &commitCredentials{version: 8, memberID: member, instanceID: instance, generation: generation}
-		code, _ = w.machine.ensure(w.group).members.mayCommit(s, who)
+		code, _ = w.m.ensure(w.group).members.mayCommit(s, who)
 	})
 	return code
 }

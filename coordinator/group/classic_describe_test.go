@@ -68,12 +68,12 @@ func (c *consumerMembers) kind() Kind { return Consumer }
 func (c *consumerMembers) size() int  { return c.n }
 func (c *consumerMembers) gone()      {}
 
-func (c *consumerMembers) forget(*coordinator.Step) { delete(c.w.machine.groups, c.w.group) }
+func (c *consumerMembers) forget(*coordinator.Step) { delete(c.w.m.groups, c.w.group) }
 
 func TestAGroupOfTheConsumerProtocolIsNotDescribed(t *testing.T) {
 	machineOnly(t)
 	w := newWorld(t)
-	w.machine.ensure("g").members = &consumerMembers{w: w, n: 1}
+	w.m.ensure("g").members = &consumerMembers{w: w, n: 1}
 	for version := int16(0); version <= 6; version++ {
 		want := kmsg.NewDescribeGroupsResponseGroup()
 		want.Group, want.State = "g", "Dead"
@@ -88,11 +88,11 @@ func TestAGroupOfTheConsumerProtocolIsNotDescribed(t *testing.T) {
 func TestAnEmptyGroupOfTheConsumerProtocolIsJoined(t *testing.T) {
 	machineOnly(t)
 	w := newWorld(t)
-	w.machine.ensure("g").members = &consumerMembers{w: w}
+	w.m.ensure("g").members = &consumerMembers{w: w}
 	if code := w.join(w.joinRequest(9, "m", "range")).got().ErrorCode; code != kerr.UnknownMemberID.Code {
 		t.Errorf("%d", code)
 	}
-	if w.machine.groups["g"].members.kind() != Consumer {
+	if w.m.groups["g"].members.kind() != Consumer {
 		t.Error("a refused member has changed the group's protocol")
 	}
 	if _, a := w.enter("range"); a.got().Generation != 1 {

@@ -151,7 +151,7 @@ func TestAMemberThatAsksAgainIsAnswered(t *testing.T) {
 	leader.waits()
 	again := w.join(w.joinRequest(9, ids[0], "range"))
 	again.waits()
-	if w.machine != nil {
+	if w.harness != nil {
 		if got := leader.got(); got.ErrorCode != kerr.RebalanceInProgress.Code || got.MemberID != ids[0] {
 			t.Errorf("the request that was sent again: %+v", got)
 		}
@@ -230,7 +230,7 @@ func TestGroupMaxSize(t *testing.T) {
 	// The fourth place is taken: who has not joined loses its own.
 	got = w.join(w.joinRequest(9, ids[3], "range")).got()
 	w.same(got, want)
-	if w.machine == nil {
+	if w.harness == nil {
 		w.pass(10_100) // Kafka does not see that nobody is missing any more
 	}
 	for _, a := range joins {
@@ -306,7 +306,7 @@ func TestNamesThatARecordCannotHold(t *testing.T) {
 		w := newWorld(t)
 		var got *kmsg.JoinGroupResponse
 		w.step(func(s *coordinator.Step) {
-			w.machine.JoinGroup(s, w.joinRequest(9, "", "range"), Client{ID: longest[:n]}, func(r *kmsg.JoinGroupResponse, _ error) { got = r })
+			w.m.JoinGroup(s, w.joinRequest(9, "", "range"), Client{ID: longest[:n]}, func(r *kmsg.JoinGroupResponse, _ error) { got = r })
 		})
 		if got.ErrorCode != want {
 			t.Errorf("a client id of %d bytes: %d, want %d", n, got.ErrorCode, want)
@@ -331,7 +331,7 @@ func TestVersion0HasTheSessionForItsRebalances(t *testing.T) {
 	req := w.joinRequest(0, "", "range")
 	req.RebalanceTimeoutMillis = 12345
 	id := w.join(req).got().MemberID
-	if got := w.machine.groups["g"].members.(*classic).byID[id].rebalanceTimeoutMs; got != 6000 {
+	if got := w.m.groups["g"].members.(*classic).byID[id].rebalanceTimeoutMs; got != 6000 {
 		t.Errorf("%d", got)
 	}
 }

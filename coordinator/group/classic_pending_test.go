@@ -24,7 +24,7 @@ func TestMemberIDsThatNobodyComesWith(t *testing.T) {
 			t.Fatalf("request %d: %d", i, code)
 		}
 	}
-	if groups, ids := len(w.machine.groups), w.machine.pending.list.Len(); groups > most || ids > most || groups < most*9/10 {
+	if groups, ids := len(w.m.groups), w.m.pending.list.Len(); groups > most || ids > most || groups < most*9/10 {
 		t.Errorf("%d groups, %d ids; the bound is about %d", groups, ids, most)
 	}
 	if len(w.log) > 0 {
@@ -38,8 +38,8 @@ func TestMemberIDsThatNobodyComesWith(t *testing.T) {
 	again := w.join(w.joinRequest(4, "", "range")).got()
 	w.join(w.joinRequest(4, again.MemberID, "range")).got()
 	w.pass(6000) // the ids' session
-	if len(w.machine.groups) != 1 || w.machine.pending.list.Len() != 0 || w.machine.pending.bytes != 0 {
-		t.Errorf("%d groups, %d ids of %d bytes are left", len(w.machine.groups), w.machine.pending.list.Len(), w.machine.pending.bytes)
+	if len(w.m.groups) != 1 || w.m.pending.list.Len() != 0 || w.m.pending.bytes != 0 {
+		t.Errorf("%d groups, %d ids of %d bytes are left", len(w.m.groups), w.m.pending.list.Len(), w.m.pending.bytes)
 	}
 }
 
@@ -70,12 +70,12 @@ func TestARefusedJoinLeavesNothing(t *testing.T) {
 	if code := w.join(req).got().ErrorCode; code != kerr.InconsistentGroupProtocol.Code {
 		t.Errorf("%d", code)
 	}
-	if len(w.machine.groups) > 0 {
+	if len(w.m.groups) > 0 {
 		t.Error("a group was made")
 	}
 	id := w.join(w.joinRequest(4, "", "range")).got().MemberID
 	w.leave(w.leaveRequest(id)).got()
-	if len(w.machine.groups) > 0 {
+	if len(w.m.groups) > 0 {
 		t.Error("a group is left of an id")
 	}
 }

@@ -161,15 +161,14 @@ func TestInitialRebalanceDelay(t *testing.T) {
 		{"not beyond", []int64{0, 2000, 4000, 8000, 9500}, 10_000},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			cfg := testConfig()
-			cfg.InitialRebalanceDelayMs, cfg.MaxSize = 3000, 10
-			w := newMachineWorld(t, cfg)
+			w := newMachineWorld(t, func(cfg *Config) { cfg.InitialRebalanceDelayMs, cfg.MaxSize = 3000, 10 })
+			begin := w.nowMs
 			var all []*answer[*kmsg.JoinGroupResponse]
 			for _, at := range row.joins {
-				w.pass(at - w.nowMs)
+				w.pass(begin + at - w.nowMs)
 				all = append(all, w.join(w.joinRequest(3, "", "range")))
 			}
-			w.pass(row.end - 1 - w.nowMs)
+			w.pass(begin + row.end - 1 - w.nowMs)
 			for _, a := range all {
 				a.waits()
 			}
@@ -186,9 +185,7 @@ func TestInitialRebalanceDelay(t *testing.T) {
 // Who leaves during the delay leaves nothing behind.
 func TestTheInitialDelayEndsInEmptyWhenAllHaveLeft(t *testing.T) {
 	machineOnly(t)
-	cfg := testConfig()
-	cfg.InitialRebalanceDelayMs = 3000
-	w := newMachineWorld(t, cfg)
+	w := newMachineWorld(t, func(cfg *Config) { cfg.InitialRebalanceDelayMs = 3000 })
 	id, a := w.enter("range")
 	w.leave(w.leaveRequest(id)).got()
 	if got := a.got(); got.ErrorCode != kerr.UnknownMemberID.Code || got.MemberID != "" {

@@ -56,7 +56,7 @@ func TestAMemberThatSaysTooMuch(t *testing.T) {
 	if code := w.join(many).got().ErrorCode; code != kerr.InvalidRequest.Code {
 		t.Errorf("many protocols: %d", code)
 	}
-	if len(w.machine.groups) > 0 {
+	if len(w.m.groups) > 0 {
 		t.Error("a group was made")
 	}
 }

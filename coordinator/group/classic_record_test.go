@@ -46,10 +46,10 @@ func TestAGroupIsLoadedAsItWas(t *testing.T) {
 	ids, _ := w.settled(2)
 	_, generation := w.addStatic("i", ids)
 	now := w.join(w.joinStatic(9, "", "i", "range")).got().MemberID
-	before := lastingClassic(w.machine, "g")
+	before := lastingClassic(w.m, "g")
 	w.pass(5000)
 	w.load()
-	if after := lastingClassic(w.machine, "g"); after != before {
+	if after := lastingClassic(w.m, "g"); after != before {
 		t.Fatalf("before: %s\nafter: %s", before, after)
 	}
 	w.pass(5000) // a whole session to come back
@@ -74,19 +74,19 @@ func TestAGroupIsLoadedWhileItRebalanced(t *testing.T) {
 	machineOnly(t)
 	w := newWorld(t)
 	ids, generation := w.settled(2)
-	before := lastingClassic(w.machine, "g")
+	before := lastingClassic(w.m, "g")
 	a := w.join(w.joinRequest(9, ids[0], "range"))
 	w.join(w.joinRequest(9, ids[1], "range"))
 	a.got()
 	sync := w.sync(w.syncRequest(5, ids[1], generation+1, nil))
 	sync.waits()
-	w.machine.Unload(coordinator.ErrNotCoordinator)
+	w.m.Unload(coordinator.ErrNotCoordinator)
 	<-sync.done
 	if !errors.Is(sync.err, coordinator.ErrNotCoordinator) {
 		t.Errorf("who waited: %+v %v", sync.response, sync.err)
 	}
 	w.load()
-	if after := lastingClassic(w.machine, "g"); after != before {
+	if after := lastingClassic(w.m, "g"); after != before {
 		t.Fatalf("before: %s\nafter: %s", before, after)
 	}
 	// Nobody has seen an assignment of the newer generation. Its members are sent back
@@ -107,7 +107,7 @@ func TestUnloadTellsWhoWaitsInJoinGroup(t *testing.T) {
 	ids, _ := w.settled(2)
 	a := w.join(w.joinRequest(9, ids[0], "range"))
 	a.waits()
-	w.machine.Unload(coordinator.ErrUnavailable)
+	w.m.Unload(coordinator.ErrUnavailable)
 	<-a.done
 	if !errors.Is(a.err, coordinator.ErrUnavailable) {
 		t.Errorf("%v", a.err)
@@ -133,11 +133,12 @@ func TestAnEmptyGroupIsRecorded(t *testing.T) {
 	w := newWorld(t)
 	ids, generation := w.settled(1)
 	w.pass(1000)
+	left := w.wallMs()
 	w.leave(w.leaveRequest(ids...)).got()
 	w.pass(60_000)
 	w.load()
-	c := w.machine.groups["g"].members
-	if since, ok := c.emptySinceMs(); !ok || since != testWallMs+1000 {
+	c := w.m.groups["g"].members
+	if since, ok := c.emptySinceMs(); !ok || since != left {
 		t.Errorf("%d %v", since, ok)
 	}
 	if c.state(nil) != "Empty" || c.protocolType() != "consumer" || c.size() != 0 || c.mayDelete() != 0 {
@@ -146,7 +147,7 @@ func TestAnEmptyGroupIsRecorded(t *testing.T) {
 	if _, a := w.enter("range"); a.got().Generation != generation+2 {
 		t.Errorf("%+v", a.got())
 	}
-	if c := w.machine.groups["g"].members; c.mayDelete() != kerr.NonEmptyGroup.Code {
+	if c := w.m.groups["g"].members; c.mayDelete() != kerr.NonEmptyGroup.Code {
 		t.Error(c.mayDelete())
 	}
 	if _, ok := c.emptySinceMs(); ok {
@@ -160,8 +161,8 @@ func TestATombstoneForgetsTheGroup(t *testing.T) {
 	ids, _ := w.settled(1)
 	w.leave(w.leaveRequest(ids...)).got()
 	w.join(w.joinRequest(9, "", "range")).got() // pending
-	w.step(func(s *coordinator.Step) { w.machine.groups["g"].members.forget(s) })
-	if at, ok := w.machine.NextDeadline(); !ok || at != int64(w.cfg.RetentionCheckMs) {
+	w.step(func(s *coordinator.Step) { w.m.groups["g"].members.forget(s) })
+	if at, ok := w.m.NextDeadline(); !ok || at != w.nowMs+int64(w.cfg.RetentionCheckMs) {
 		t.Errorf("the group has a deadline left: %d %v", at, ok)
 	}
 	last := w.log[len(w.log)-1]
@@ -179,7 +180,7 @@ func TestATombstoneForgetsTheGroup(t *testing.T) {
 // A group of the consumer protocol that became a classic one is loaded as that.
 func TestARecordOfMembersChangesTheProtocol(t *testing.T) {
 	machineOnly(t)
-	m := New(testConfig())
+	m := New(harnessConfig())
 	m.ensure("g").members = &consumerMembers{n: 1}
 	if err := m.applyGroupMetadata(0, "g", nil); err != nil || m.groups["g"].members.kind() != Consumer {
 		t.Errorf("an older tombstone: %v", err)
@@ -231,14 +232,14 @@ func TestRecordsThatKafkaWouldNotWrite(t *testing.T) {
 			`Stable since 0: generation 0 of "t" by p, leader "a"` + "\na -  7000 7000 \"\" \"\""},
 		{"no time", records.GroupMetadataValue{CurrentStateTimestamp: -1}, `Empty since -1: generation 0 of "" by -, leader ""` + "\n"},
 	} {
-		m := New(testConfig())
+		m := New(harnessConfig())
 		if err := m.applyGroupMetadata(0, "g", &row.value); err != nil {
 			t.Errorf("%s: %v", row.name, err)
 		} else if got := lastingClassic(m, "g"); got != row.want {
 			t.Errorf("%s:\n got %s\nwant %s", row.name, got, row.want)
 		}
 	}
-	m := New(testConfig())
+	m := New(harnessConfig())
 	err := m.applyGroupMetadata(0, "g", &records.GroupMetadataValue{Members: []records.MemberMetadata{member}})
 	if err == nil || !strings.Contains(err.Error(), `"g" has 1 members and no protocol`) {
 		t.Errorf("%v", err)

@@ -186,7 +186,7 @@ func (sim *classicSimulation) until(ms int64) {
 }
 
 func (sim *classicSimulation) step(do func(*coordinator.Step)) {
-	s := &coordinator.Step{NowMs: sim.nowMs, WallMs: testWallMs + sim.nowMs, RetentionWallMs: testWallMs + sim.nowMs, Image: sim.image, MaxRecordBytes: 1 << 20}
+	s := &coordinator.Step{NowMs: sim.nowMs, WallMs: harnessWallMs + sim.nowMs, RetentionWallMs: harnessWallMs + sim.nowMs, Image: sim.image, MaxRecordBytes: 1 << 20}
 	do(s)
 	for _, r := range s.Records {
 		sim.checkRecord(r)
@@ -258,7 +258,7 @@ func (sim *classicSimulation) load() {
 func (sim *classicSimulation) replay(log []coordinator.Record) *Machine {
 	m := New(sim.cfg)
 	for i, r := range log {
-		if err := m.Replay(int64(i), testWallMs, r.Key, r.Value); err != nil {
+		if err := m.Replay(int64(i), harnessWallMs, r.Key, r.Value); err != nil {
 			sim.fail("%v", err)
 		}
 	}

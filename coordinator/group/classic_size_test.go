@@ -17,8 +17,8 @@ type crowd struct {
 }
 
 func newCrowd() *crowd {
-	cfg := testConfig()
-	cfg.MaxSize = 1 << 30
+	cfg := harnessConfig()
+	cfg.InitialRebalanceDelayMs = 0
 	return &crowd{m: New(cfg)}
 }
 

@@ -61,7 +61,7 @@ func TestSubscribedTopics(t *testing.T) {
 	w := newWorld(t)
 	ask := func(topic string, yes, known bool) {
 		t.Helper()
-		if y, k := w.machine.ensure("g").members.subscribed(topic); y != yes || k != known {
+		if y, k := w.m.ensure("g").members.subscribed(topic); y != yes || k != known {
 			t.Errorf("%s: %v %v", topic, y, k)
 		}
 	}

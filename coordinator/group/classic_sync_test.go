@@ -64,7 +64,7 @@ func TestSyncGroupWaitsForTheLeader(t *testing.T) {
 	follower.waits()
 	again := w.sync(w.syncRequest(5, ids[1], generation, nil))
 	again.waits()
-	if w.machine != nil && follower.got().ErrorCode != kerr.RebalanceInProgress.Code {
+	if w.harness != nil && follower.got().ErrorCode != kerr.RebalanceInProgress.Code {
 		t.Errorf("the request that was sent again: %+v", follower.got())
 	}
 	if d := w.describe(5); d.State != "CompletingRebalance" || d.Protocol != "" || len(d.Members[0].ProtocolMetadata) != 0 {
@@ -189,7 +189,7 @@ func TestSyncGroupIsAnsweredWhenTheAssignmentIsDurable(t *testing.T) {
 	}
 	leader.waits()
 	follower.waits()
-	w.release()
+	w.release(nil)
 	if a, b := leader.got(), follower.got(); string(a.MemberAssignment) != "all" || len(b.MemberAssignment) != 0 || b.ErrorCode != 0 {
 		t.Errorf("%+v\n%+v", a, b)
 	}

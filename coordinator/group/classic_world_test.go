@@ -2,7 +2,6 @@ package group
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -13,47 +12,29 @@ import (
 
 // world is where a scenario happens: a machine with a clock of its own, or Kafka.
 type world struct {
-	t     *testing.T
-	group string
-
-	machine *Machine
-	cfg     *Config
-	nowMs   int64
-	log     []coordinator.Record
-	broken  error // what answers are told instead of being sent
-	held    []func(error)
-	hold    bool // keeps answers back, as while a write is not durable
+	*harness // nil at Kafka
+	t        *testing.T
+	group    string
 }
 
-const testWallMs = 1_700_000_000_000
-
-func testConfig() *Config {
+// asClassicKafka is the configuration that kafkaAddress is to have.
+func asClassicKafka(cfg *Config) {
 	n := 0
-	return &Config{
-		RetentionMs:         7 * 24 * 3600_000,
-		RetentionCheckMs:    600_000,
-		MinSessionTimeoutMs: 6000,
-		MaxSessionTimeoutMs: 1_800_000,
-		MaxSize:             4,
-		NewID:               func() string { n++; return fmt.Sprintf("%036d", n) },
-	}
+	cfg.MaxSize, cfg.InitialRebalanceDelayMs = 4, 0
+	cfg.NewID = func() string { n++; return fmt.Sprintf("%036d", n) }
 }
 
 // newWorld is one that Kafka can stand in for.
 func newWorld(t *testing.T) *world {
 	if kafkaAddress != "" {
 		t.Parallel()
-		w := &world{t: t, group: fmt.Sprintf("%s-%x", t.Name(), rand.Uint64())}
-		w.warmUp()
-		return w
+		return &world{t: t, group: kafkaGroup(t)}
 	}
-	return newMachineWorld(t, testConfig())
+	return newMachineWorld(t)
 }
 
-func newMachineWorld(t *testing.T, cfg *Config) *world {
-	w := &world{t: t, group: "g", cfg: cfg}
-	w.load()
-	return w
+func newMachineWorld(t *testing.T, change ...func(*Config)) *world {
+	return &world{harness: newHarness(t, append([]func(*Config){asClassicKafka}, change...)...), t: t, group: "g"}
 }
 
 // machineOnly skips a scenario on Kafka.
@@ -63,68 +44,20 @@ func machineOnly(t *testing.T) {
 	}
 }
 
-// load begins with what the log has.
-func (w *world) load() {
-	w.machine = New(w.cfg)
-	for i, r := range w.log {
-		if err := w.machine.Replay(int64(i), testWallMs, r.Key, r.Value); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	w.step(w.machine.Loaded)
-}
-
+// step also does what is due at once, as a coordinator's round does.
 func (w *world) step(do func(*coordinator.Step)) {
-	s := &coordinator.Step{NowMs: w.nowMs, WallMs: testWallMs + w.nowMs, RetentionWallMs: testWallMs + w.nowMs, MaxRecordBytes: 1 << 20}
-	do(s)
-	w.finish(s)
-	for {
-		at, ok := w.machine.NextDeadline()
-		if !ok || at > w.nowMs {
-			return
-		}
-		s := &coordinator.Step{NowMs: w.nowMs, WallMs: testWallMs + w.nowMs, RetentionWallMs: testWallMs + w.nowMs, MaxRecordBytes: 1 << 20}
-		w.machine.Advance(s)
-		w.finish(s)
-	}
+	w.t.Helper()
+	w.harness.step(do)
+	w.harness.pass(0)
 }
 
-func (w *world) finish(s *coordinator.Step) {
-	w.log = append(w.log, s.Records...)
-	if w.hold {
-		w.held = append(w.held, s.Answers...)
-		return
-	}
-	for _, answer := range s.Answers {
-		answer(w.broken)
-	}
-}
-
-// release sends what was held back.
-func (w *world) release() {
-	held := w.held
-	w.held, w.hold = nil, false
-	for _, answer := range held {
-		answer(nil)
-	}
-}
-
-// pass lets time pass, step by step as the machine wants.
 func (w *world) pass(ms int64) {
-	if w.machine == nil {
+	w.t.Helper()
+	if w.harness == nil {
 		time.Sleep(time.Duration(ms) * time.Millisecond)
 		return
 	}
-	until := w.nowMs + ms
-	for {
-		at, ok := w.machine.NextDeadline()
-		if !ok || at > until {
-			break
-		}
-		w.nowMs = max(w.nowMs, at)
-		w.step(func(*coordinator.Step) {})
-	}
-	w.nowMs = until
+	w.harness.pass(ms)
 }
 
 // answer is the answer to one request.
@@ -139,7 +72,7 @@ type answer[R kmsg.Response] struct {
 func (a *answer[R]) got() R {
 	a.w.t.Helper()
 	patience := time.Duration(0)
-	if a.w.machine == nil {
+	if a.w.harness == nil {
 		patience = 10 * time.Second
 	}
 	select {
@@ -160,7 +93,7 @@ func (a *answer[R]) got() R {
 // waits asserts that the answer has not come.
 func (a *answer[R]) waits() {
 	a.w.t.Helper()
-	if a.w.machine == nil {
+	if a.w.harness == nil {
 		time.Sleep(300 * time.Millisecond)
 	}
 	select {
@@ -173,7 +106,7 @@ func (a *answer[R]) waits() {
 // send gives a request to the machine, or to Kafka.
 func send[R kmsg.Response](w *world, req kmsg.Request, to func(s *coordinator.Step, reply func(R, error))) *answer[R] {
 	a := &answer[R]{w: w, done: make(chan struct{})}
-	if w.machine == nil {
+	if w.harness == nil {
 		go func() {
 			defer close(a.done)
 			response, err := askKafka(req)
@@ -202,25 +135,25 @@ func send[R kmsg.Response](w *world, req kmsg.Request, to func(s *coordinator.St
 
 func (w *world) join(req *kmsg.JoinGroupRequest) *answer[*kmsg.JoinGroupResponse] {
 	return send(w, req, func(s *coordinator.Step, reply func(*kmsg.JoinGroupResponse, error)) {
-		w.machine.JoinGroup(s, req, testClient, reply)
+		w.m.JoinGroup(s, req, testClient, reply)
 	})
 }
 
 func (w *world) sync(req *kmsg.SyncGroupRequest) *answer[*kmsg.SyncGroupResponse] {
 	return send(w, req, func(s *coordinator.Step, reply func(*kmsg.SyncGroupResponse, error)) {
-		w.machine.SyncGroup(s, req, reply)
+		w.m.SyncGroup(s, req, reply)
 	})
 }
 
 func (w *world) heartbeat(req *kmsg.HeartbeatRequest) *answer[*kmsg.HeartbeatResponse] {
 	return send(w, req, func(s *coordinator.Step, reply func(*kmsg.HeartbeatResponse, error)) {
-		w.machine.Heartbeat(s, req, reply)
+		w.m.Heartbeat(s, req, reply)
 	})
 }
 
 func (w *world) leave(req *kmsg.LeaveGroupRequest) *answer[*kmsg.LeaveGroupResponse] {
 	return send(w, req, func(s *coordinator.Step, reply func(*kmsg.LeaveGroupResponse, error)) {
-		w.machine.LeaveGroup(s, req, reply)
+		w.m.LeaveGroup(s, req, reply)
 	})
 }
 
@@ -230,27 +163,9 @@ func (w *world) describe(version int16) kmsg.DescribeGroupsResponseGroup {
 	req.Version = version
 	req.Groups = []string{w.group}
 	a := send(w, req, func(s *coordinator.Step, reply func(*kmsg.DescribeGroupsResponse, error)) {
-		w.machine.DescribeGroup(s, w.group, version, func(g kmsg.DescribeGroupsResponseGroup, err error) {
+		w.m.DescribeGroup(s, w.group, version, func(g kmsg.DescribeGroupsResponseGroup, err error) {
 			reply(&kmsg.DescribeGroupsResponse{Version: version, Groups: []kmsg.DescribeGroupsResponseGroup{g}}, err)
 		})
 	})
 	return a.got().Groups[0]
-}
-
-// warmUp waits until Kafka has its groups' topic.
-func (w *world) warmUp() {
-	req := kmsg.NewPtrFindCoordinatorRequest()
-	req.Version = 0
-	req.CoordinatorKey = w.group
-	for range 100 {
-		if r, err := askKafka(req); err == nil && r.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
-			leave := kmsg.NewPtrLeaveGroupRequest()
-			leave.Version, leave.Group, leave.MemberID = 1, w.group, "nobody"
-			if r, err := askKafka(leave); err == nil && r.(*kmsg.LeaveGroupResponse).ErrorCode == 25 {
-				return
-			}
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	w.t.Fatal("Kafka has no coordinator")
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -41,21 +40,7 @@ func newScene(t *testing.T) *scene {
 		return newMachineScene(t, asKafka)
 	}
 	t.Parallel()
-	sc := &scene{t: t, kafka: true, group: fmt.Sprintf("%s-%x", t.Name(), rand.Uint32()), names: map[model.TopicID]string{}}
-	find := kmsg.NewPtrFindCoordinatorRequest()
-	find.Version, find.CoordinatorKey = 0, sc.group
-	for range 100 {
-		if r, err := askKafka(find); err == nil && r.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
-			d := kmsg.NewPtrConsumerGroupDescribeRequest()
-			d.Groups = []string{sc.group}
-			if r, err := askKafka(d); err == nil && r.(*kmsg.ConsumerGroupDescribeResponse).Groups[0].ErrorCode == 69 {
-				return sc
-			}
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatal("Kafka has no coordinator")
-	return nil
+	return &scene{t: t, kafka: true, group: kafkaGroup(t), names: map[model.TopicID]string{}}
 }
 
 // newMachineScene is one that looks inside, or lets time pass.

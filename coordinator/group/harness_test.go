@@ -40,8 +40,18 @@ const harnessWallMs = 1_750_000_000_000
 
 func newHarness(t *testing.T, change ...func(*Config)) *harness {
 	t.Helper()
+	h := &harness{t: t, img: metadata.Empty(), nowMs: 1000, cfg: harnessConfig()}
+	for _, c := range change {
+		c(h.cfg)
+	}
+	h.load()
+	t.Cleanup(h.compareWithReplay)
+	return h
+}
+
+func harnessConfig() *Config {
 	ids := 0
-	h := &harness{t: t, img: metadata.Empty(), nowMs: 1000, cfg: &Config{
+	return &Config{
 		MaxMetadataBytes:        4096,
 		RetentionMs:             7 * 24 * 3600_000,
 		RetentionCheckMs:        600_000,
@@ -59,13 +69,7 @@ func newHarness(t *testing.T, change ...func(*Config)) *harness {
 			return ConsumerSettings{SessionTimeoutMs: 45_000, HeartbeatIntervalMs: 5000, AssignmentIntervalMs: 1000}
 		},
 		NewID: func() string { ids++; return fmt.Sprintf("id-%d", ids) },
-	}}
-	for _, c := range change {
-		c(h.cfg)
 	}
-	h.load()
-	t.Cleanup(h.compareWithReplay)
-	return h
 }
 
 // load begins with a machine that has read the log.

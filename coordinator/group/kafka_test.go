@@ -3,11 +3,15 @@ package group
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
+	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -46,4 +50,25 @@ func askKafka(req kmsg.Request) (kmsg.Response, error) {
 		body = body[1:]
 	}
 	return response, errors.Join(response.ReadFrom(body))
+}
+
+// kafkaGroup names a group for a test, and waits until Kafka has its coordinator.
+func kafkaGroup(t *testing.T) string {
+	t.Helper()
+	group := fmt.Sprintf("%s-%x", t.Name(), rand.Uint64())
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.Version, find.CoordinatorKey = 0, group
+	describe := kmsg.NewPtrConsumerGroupDescribeRequest()
+	describe.Groups = []string{group}
+	for range 100 {
+		if r, err := askKafka(find); err == nil && r.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
+			r, err := askKafka(describe)
+			if err == nil && r.(*kmsg.ConsumerGroupDescribeResponse).Groups[0].ErrorCode == kerr.GroupIDNotFound.Code {
+				return group
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("Kafka has no coordinator")
+	return ""
 }

@@ -96,34 +96,6 @@ func TestAlertNeedsEverythingItNames(t *testing.T) {
 	}
 }
 
-func TestGrowth(t *testing.T) {
-	const step, window = 5_000, 60_000
-	run := func(value func(i int64) int64) (first int64) {
-		var g growth
-		for i := range int64(60) {
-			if g.add(1+i*step, value(i), window) {
-				return i * step
-			}
-		}
-		return -1
-	}
-	if at := run(func(i int64) int64 { return i * 100 }); at < window || at > window*3/2 {
-		t.Errorf("steady growth was seen after %d ms", at)
-	}
-	if at := run(func(i int64) int64 { return i*100 + i%3*5000 }); at < window || at > window*3/2 {
-		t.Errorf("growth with commits in between was seen after %d ms", at)
-	}
-	for name, value := range map[string]func(i int64) int64{
-		"still": func(int64) int64 { return 1000 }, "falling": func(i int64) int64 { return 10_000 - i*100 },
-		"up and down": func(i int64) int64 { return i % 3 * 5000 },
-		"one jump":    func(i int64) int64 { return min(i, 3) * 1000 },
-	} {
-		if at := run(value); at >= 0 && name != "one jump" || name == "one jump" && at > window+window/2 {
-			t.Errorf("%s: growth was seen after %d ms", name, at)
-		}
-	}
-}
-
 func TestWebhookIsToldAndToldAgain(t *testing.T) {
 	var posts atomic.Int64
 	got := make(chan Event, 10)

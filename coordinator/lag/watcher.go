@@ -10,7 +10,7 @@ import (
 
 // Config says what a Watcher does.
 type Config struct {
-	Interval time.Duration // between two checks (ringmain.lag.check.interval.ms)
+	Interval time.Duration // that each has one check (ringmain.lag.check.interval.ms)
 	Rules    []Rule
 	// Node and Cluster tell receivers of webhooks who speaks.
 	Node    int32
@@ -66,13 +66,12 @@ func Start(cfg Config, commits Commits, logs Logs) *Watcher {
 		}
 	}
 	w.done.Go(func() {
-		tick := time.NewTicker(cfg.Interval)
-		defer tick.Stop()
+		p := pace{interval: cfg.Interval}
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-tick.C:
+			case <-time.After(p.wait(time.Now())):
 				w.check(ctx)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	memberCount = flag.Int("members", 0, "TestMembersSettle: so many members join one group")
+	memberCount = flag.Int("members", 0, "TestMembersSettle, TestManyPartitionsSettle: so many members join one group")
 	external    = flag.String("broker", "", "TestMembersSettle: host:port of a broker that runs, to compare with")
 )
 
@@ -36,50 +36,89 @@ func TestMembersSettle(t *testing.T) {
 	for _, protocol := range []string{"classic", "consumer"} {
 		group := fmt.Sprintf("%s-%s", topic, protocol)
 		findCoordinator(t, dial(t, addr), group)
-		var place settled
-		var running sync.WaitGroup
+		place := settled{t: t, members: *memberCount, goal: *memberCount}
 		begun := time.Now()
-		for i := range *memberCount {
-			c := dial(t, addr)
-			c.Timeout = 120 * time.Second
-			running.Go(func() {
-				var err error
-				if protocol == "classic" {
-					err = place.classic(c, group, topic)
-				} else {
-					err = place.consumer(c, group, topic, i)
-				}
-				if err != nil {
-					t.Errorf("member %d: %v", i, err)
-					place.over.Store(true)
-				}
-			})
-		}
-		running.Wait()
-		t.Logf("%s: %d members settled after %v", protocol, *memberCount, place.at.Sub(begun).Round(time.Millisecond))
+		place.join(addr, func(c *peer.Conn, rank int) error {
+			if protocol == "classic" {
+				return place.classic(c, group, rank, topic)
+			}
+			return place.consumer(c, group, rank, topic)
+		})
+		at := place.await(*memberCount, 300*time.Second)
+		place.end()
+		t.Logf("%s: %d members settled after %v", protocol, *memberCount, at.Sub(begun).Round(time.Millisecond))
 	}
 }
 
-// settled counts the members that have their place in the newest generation or epoch.
+// settled are members of one group. It counts those in the newest generation or epoch, and their
+// partitions.
 type settled struct {
+	t       *testing.T
+	members int
+	running sync.WaitGroup
+	over    atomic.Bool // the members end
+
 	mu    sync.Mutex
 	epoch int32
-	count int
-	at    time.Time
-	over  atomic.Bool
+	has   map[int]int // partitions of the members there, by their rank
+	sum   int         // of them
+	goal  int         // partitions that all members together are to have
+	at    time.Time   // when they had
 }
 
-// has notes a member's place; the last of them ends the run.
-func (s *settled) has(epoch int32) {
+// join starts the members, each with a connection.
+func (s *settled) join(addr string, member func(c *peer.Conn, rank int) error) {
+	for rank := range s.members {
+		c := dial(s.t, addr)
+		c.Timeout = 120 * time.Second
+		s.running.Go(func() {
+			if err := member(c, rank); err != nil && !s.over.Swap(true) {
+				s.t.Errorf("member %d: %v", rank, err)
+			}
+		})
+	}
+}
+
+// end ends the members, wherever they are.
+func (s *settled) end() {
+	s.over.Store(true)
+	s.running.Wait()
+}
+
+// place notes what a member has. With less than its share it has no place yet.
+func (s *settled) place(rank int, epoch int32, partitions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if epoch > s.epoch {
-		s.epoch, s.count = epoch, 0
+		s.epoch, s.has, s.sum = epoch, map[int]int{}, 0
 	}
-	if epoch == s.epoch {
-		if s.count++; s.count == *memberCount {
-			s.at = time.Now()
-			s.over.Store(true)
+	if epoch != s.epoch || partitions < s.goal/s.members {
+		return
+	}
+	s.sum += partitions - s.has[rank]
+	s.has[rank] = partitions
+	if len(s.has) == s.members && s.sum == s.goal && s.at.IsZero() {
+		s.at = time.Now()
+	}
+}
+
+// await waits until all members are in one generation or epoch with so many partitions, and gives
+// the time at which they were.
+func (s *settled) await(partitions int, patience time.Duration) time.Time {
+	s.t.Helper()
+	s.mu.Lock()
+	s.goal, s.at = partitions, time.Time{}
+	s.mu.Unlock()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		s.mu.Lock()
+		at, epoch, members, sum := s.at, s.epoch, len(s.has), s.sum
+		s.mu.Unlock()
+		switch {
+		case !at.IsZero():
+			return at
+		case s.over.Load() || time.Now().After(deadline):
+			s.end()
+			s.t.Fatalf("%d of %d members are in epoch %d, with %d of %d partitions", members, s.members, epoch, sum, partitions)
 		}
 	}
 }
@@ -93,7 +132,7 @@ func (s *settled) pause(d time.Duration) {
 
 const heartbeat = 3 * time.Second
 
-func (s *settled) classic(c *peer.Conn, group, topic string) error {
+func (s *settled) classic(c *peer.Conn, group string, rank int, topic string) error {
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Version, meta.Topics = 1, []string{topic}
 	member := ""
@@ -141,7 +180,7 @@ func (s *settled) classic(c *peer.Conn, group, topic string) error {
 		if synced.ErrorCode != 0 {
 			return fmt.Errorf("SyncGroup: %w", kerr.ErrorForCode(synced.ErrorCode))
 		}
-		s.has(joined.Generation)
+		s.place(rank, joined.Generation, 1)
 		for code = 0; code == 0 && !s.over.Load(); {
 			s.pause(heartbeat)
 			beat := kmsg.NewPtrHeartbeatRequest()
@@ -159,15 +198,16 @@ func (s *settled) classic(c *peer.Conn, group, topic string) error {
 	return nil
 }
 
-func (s *settled) consumer(c *peer.Conn, group, topic string, rank int) error {
-	var epoch, placed int32
+// consumer is a member of the consumer protocol, which subscribes to topics.
+func (s *settled) consumer(c *peer.Conn, group string, rank int, topics ...string) error {
+	var epoch int32
 	var owned []kmsg.ConsumerGroupHeartbeatRequestTopic
 	tell := true // what it owns is told when it has changed
 	for !s.over.Load() {
 		beat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
 		beat.Group, beat.MemberID, beat.MemberEpoch, beat.RebalanceTimeoutMillis = group, fmt.Sprintf("member-%d", rank), epoch, -1
 		if epoch == 0 {
-			beat.RebalanceTimeoutMillis, beat.SubscribedTopicNames = 300_000, []string{topic}
+			beat.RebalanceTimeoutMillis, beat.SubscribedTopicNames = 300_000, topics
 		}
 		if tell {
 			beat.Topics = append([]kmsg.ConsumerGroupHeartbeatRequestTopic{}, owned...)
@@ -192,11 +232,11 @@ func (s *settled) consumer(c *peer.Conn, group, topic string, rank int) error {
 				owned = append(owned, x)
 			}
 		}
-		// Its place is one partition, in the epoch that all come to.
-		if len(owned) == 1 && len(owned[0].Partitions) == 1 && epoch > placed {
-			placed = epoch
-			s.has(epoch)
+		partitions := 0
+		for _, rt := range owned {
+			partitions += len(rt.Partitions)
 		}
+		s.place(rank, epoch, partitions)
 		if !tell {
 			s.pause(time.Duration(resp.HeartbeatIntervalMillis) * time.Millisecond)
 		}

@@ -3,5 +3,5 @@
 // on it.
 //
 // Every test starts a process of its own and is skipped when BROKER names a broker that
-// runs. Nothing but Go is needed. Start reading at lag_test.go.
+// runs. Nothing but Go is needed. Start reading at lag_test.go, then alert_test.go.
 package lag

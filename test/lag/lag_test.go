@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -68,11 +66,16 @@ func (w *watched) produce(n int, at time.Time) {
 	}
 }
 
-// commit is what a consumer that has read so far does.
+// commit is what a consumer of orders that has read so far does.
 func (w *watched) commit(group string, offset int64) {
 	w.t.Helper()
+	w.commitIn("orders", group, offset)
+}
+
+func (w *watched) commitIn(topic, group string, offset int64) {
+	w.t.Helper()
 	offsets := kadm.Offsets{}
-	offsets.AddOffset("orders", 0, offset, -1)
+	offsets.AddOffset(topic, 0, offset, -1)
 	until(w.t, "a commit", func() bool {
 		r, err := w.adm.CommitOffsets(context.Background(), group, offsets)
 		return err == nil && r.Ok()
@@ -215,97 +218,5 @@ func TestLagInSecondsByTheBrokersTime(t *testing.T) {
 	})
 	if s, most := w.seconds(), time.Since(before).Seconds()+0.1; s > most || s < most-10 {
 		t.Errorf("%v seconds; %v have passed", s, most)
-	}
-}
-
-// TestAlert: it tells a webhook once when a group falls behind, and once when it has
-// caught up; its address is not shown to anybody.
-func TestAlert(t *testing.T) {
-	type event struct {
-		Alert, State, Group string
-		Records             int64 `json:"lag_records"`
-		Node                int32
-	}
-	told := make(chan event, 10)
-	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var e event
-		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
-			t.Error(err)
-		}
-		told <- e
-	}))
-	defer hook.Close()
-	const key = "ringmain.lag.alert.slow."
-	w := newWatched(t, nil, key+"group=bill.*", key+"records=10", key+"webhook="+hook.URL+"/T0KEN")
-	next := func(state string, records int64) {
-		t.Helper()
-		select {
-		case e := <-told:
-			if e.Alert != "slow" || e.State != state || e.Group != "billing" || e.Records != records || e.Node != 1 {
-				t.Errorf("got %+v", e)
-			}
-		case <-time.After(patience):
-			t.Fatalf("nobody told of %s", state)
-		}
-	}
-	w.produce(20, time.Now())
-	w.commit("other", 0)
-	w.commit("billing", 0)
-	next("firing", 20)
-	if v, _ := w.series("ringmain_lag_alerts_firing", `{alert="slow"}`); v != 1 {
-		t.Errorf("%v are firing", v)
-	}
-	w.commit("billing", 15)
-	next("cleared", 5)
-	until(t, "the metrics have both", func() bool {
-		firing, _ := w.series("ringmain_lag_alerts_firing", `{alert="slow"}`)
-		fired, _ := w.series("ringmain_lag_alerts_total", `{alert="slow"}`)
-		posts, _ := w.series("ringmain_lag_alert_posts_total", `{alert="slow",result="delivered"}`)
-		return firing == 0 && fired == 1 && posts == 2
-	})
-	if log := w.broker.Stderr(); !strings.Contains(log, "a group is behind") || !strings.Contains(log, "a group has caught up") || strings.Contains(log, "T0KEN") {
-		t.Errorf("the log says\n%s", log)
-	}
-	configs, err := w.adm.DescribeBrokerConfigs(context.Background(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := 0
-	for _, c := range configs[0].Configs {
-		if strings.HasPrefix(c.Key, key) {
-			shown++
-		}
-		if c.Key == key+"webhook" && (c.Value != nil || !c.Sensitive) || strings.Contains(fmt.Sprint(c.MaybeValue(), c.Synonyms), "T0KEN") {
-			t.Errorf("got %+v", c)
-		}
-	}
-	if shown != 3 {
-		t.Errorf("%d keys of the alert are shown", shown)
-	}
-	evil := "http://127.0.0.1:1/"
-	altered, err := w.adm.AlterBrokerConfigs(context.Background(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: key + "webhook", Value: &evil}}, 1)
-	if err == nil && altered[0].Err == nil {
-		t.Error("the address of a webhook was set over the wire")
-	}
-}
-
-// TestABadAlertStopsTheStart with exit code 2 and a sentence that names it.
-func TestABadAlertStopsTheStart(t *testing.T) {
-	bin, err := harness.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for set, text := range map[string]string{
-		"ringmain.lag.alert.slow.group=(":        "regular expression",
-		"ringmain.lag.alert.slow.group=a":        "never fires",
-		"ringmain.lag.alert.slow.records=many":   "many",
-		"ringmain.lag.alert.slow.webhoook=T0KEN": "webhoook",
-		"ringmain.lag.check.interval.ms=1":       "100 to 3600000",
-	} {
-		out, err := exec.Command(bin, "serve", "--data-dir", t.TempDir()+"/d", "--listen", "127.0.0.1:0", "--http", "off", "--override", set).CombinedOutput()
-		exit, ok := err.(*exec.ExitError)
-		if !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), text) || strings.Contains(string(out), "T0KEN") {
-			t.Errorf("%s: %v: %s", set, err, out)
-		}
 	}
 }

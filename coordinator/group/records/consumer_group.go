@@ -69,16 +69,14 @@ type ConsumerGroupRegularExpressionValue struct {
 func ConsumerGroupMetadata(group string, v *ConsumerGroupMetadataValue) coordinator.Record {
 	r := coordinator.Record{Key: key(ConsumerGroupMetadataKind, group)}
 	if v != nil {
-		b := appendInt32(begin(), v.Epoch)
-		r.Value = appendTag(b, int64Tag(v.MetadataHash))
+		r.Value = epochValue(v.Epoch, v.MetadataHash)
 	}
 	return r
 }
 
 func decodeConsumerGroupMetadata(c *cursor) *ConsumerGroupMetadataValue {
-	v := &ConsumerGroupMetadataValue{Epoch: c.int32()}
-	c.tags(func(c *cursor) { v.MetadataHash = c.int64() })
-	return v
+	epoch, hash := c.epochValue()
+	return &ConsumerGroupMetadataValue{Epoch: epoch, MetadataHash: hash}
 }
 
 // ConsumerGroupMemberMetadata is the record of a member; a tombstone if v is nil.
@@ -145,16 +143,14 @@ func decodeConsumerGroupMemberMetadata(c *cursor) *ConsumerGroupMemberMetadataVa
 func ConsumerGroupTargetAssignmentMetadata(group string, v *ConsumerGroupTargetAssignmentMetadataValue) coordinator.Record {
 	r := coordinator.Record{Key: key(ConsumerGroupTargetAssignmentMetadataKind, group)}
 	if v != nil {
-		b := appendInt32(begin(), v.AssignmentEpoch)
-		r.Value = appendTag(b, int64Tag(v.AssignmentTimestamp))
+		r.Value = epochValue(v.AssignmentEpoch, v.AssignmentTimestamp)
 	}
 	return r
 }
 
 func decodeConsumerGroupTargetAssignmentMetadata(c *cursor) *ConsumerGroupTargetAssignmentMetadataValue {
-	v := &ConsumerGroupTargetAssignmentMetadataValue{AssignmentEpoch: c.int32()}
-	c.tags(func(c *cursor) { v.AssignmentTimestamp = c.int64() })
-	return v
+	epoch, timestamp := c.epochValue()
+	return &ConsumerGroupTargetAssignmentMetadataValue{AssignmentEpoch: epoch, AssignmentTimestamp: timestamp}
 }
 
 // ConsumerGroupTargetAssignmentMember is the record of what a member shall have; a
@@ -223,10 +219,18 @@ func decodeConsumerGroupRegularExpression(c *cursor) *ConsumerGroupRegularExpres
 // begin is a value of which only the version is there.
 func begin() []byte { return []byte{0, consumerGroupVersion} }
 
-// int64Tag is the content of a tagged number; nil for 0, which is not written.
-func int64Tag(v int64) []byte {
-	if v == 0 {
-		return nil
+// epochValue is an epoch, with a number that goes with it in a tagged field; 0 is not
+// written.
+func epochValue(epoch int32, number int64) []byte {
+	var tag []byte
+	if number != 0 {
+		tag = appendInt64(nil, number)
 	}
-	return appendInt64(nil, v)
+	return appendTag(appendInt32(begin(), epoch), tag)
+}
+
+func (c *cursor) epochValue() (epoch int32, number int64) {
+	epoch = c.int32()
+	c.tags(func(c *cursor) { number = c.int64() })
+	return epoch, number
 }
