@@ -25,7 +25,7 @@ type LagAlert struct {
 const maxAlerts = 100
 
 // growthChecks is how many checks the time of a growing.for.ms has at least: of fewer,
-// chance makes a growth.
+// chance makes a growth. Where the interval is too long for that, checks come more often.
 const growthChecks = 40
 
 // takeAlert checks one key of an alert on its own and stores it.
@@ -93,17 +93,23 @@ func (s *Server) alert(name string) (a LagAlert, err error) {
 	if a.Records < 0 && a.Seconds < 0 && a.GrowingFor == 0 {
 		return a, &UsageError{Key: key + "group", Value: s.values[key+"group"], Problem: "the alert never fires: give it " + key + "records, seconds or growing.for.ms"}
 	}
-	check := s.Long("ringmain.lag.check.interval.ms")
-	if least := growthChecks * check; a.GrowingFor > 0 && a.GrowingFor.Milliseconds() < least {
-		return a, &UsageError{Key: key + "growing.for.ms", Value: s.values[key+"growing.for.ms"],
-			Problem: fmt.Sprintf("too few checks to tell growth by; allowed: %d (%d times ringmain.lag.check.interval.ms=%d) or more", least, growthChecks, check)}
-	}
 	if a.Webhook = s.values[key+"webhook"]; a.Webhook != "" {
 		if u, err := url.Parse(a.Webhook); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return a, &UsageError{Key: key + "webhook", Value: "[hidden]", Problem: "it is no URL; allowed: http://host/path or https://host/path"}
 		}
 	}
 	return a, nil
+}
+
+// lagCheckMs gives how often the lag is looked at.
+func (s *Server) lagCheckMs() int64 {
+	ms := s.Long("ringmain.lag.check.interval.ms")
+	for _, a := range s.LagAlerts {
+		if a.GrowingFor > 0 {
+			ms = min(ms, a.GrowingFor.Milliseconds()/growthChecks)
+		}
+	}
+	return ms
 }
 
 // alertNumber returns a number that was checked before.

@@ -293,7 +293,7 @@ func (s *Server) fill() error {
 	s.Appenders = int(s.Int("ringmain.appenders"))
 	s.PoolSize = int(s.Int("ringmain.pool.size"))
 	s.OpenFiles = int(s.Int("ringmain.open.files"))
-	s.LagCheckMs = s.Long("ringmain.lag.check.interval.ms")
+	s.LagCheckMs = s.lagCheckMs()
 	s.MetricsMaxSeries = int(s.Int("ringmain.metrics.max.series"))
 	s.SyncBytes = s.Long("ringmain.sync.bytes")
 	s.JournalBytes = s.Long("ringmain.journal.bytes")

@@ -22,7 +22,7 @@ var alertDefs = []Def{
 	{Name: alertPrefix + "NAME.seconds", Type: Long, Check: atLeast(0), Null: true,
 		Status: Honoured, Doc: "Fires while the first unread record arrived more than so many seconds ago."},
 	{Name: alertPrefix + "NAME.growing.for.ms", Type: Long, Check: between(4000, 604800000), Null: true,
-		Status: Honoured, Doc: "Fires while the lag in records has grown for so many milliseconds: in each quarter of them it is nowhere as low as anywhere in the last quarter but one. At least 40 times ringmain.lag.check.interval.ms."},
+		Status: Honoured, Doc: "Fires while the lag in records has grown for so many milliseconds: in each quarter of them it is nowhere as low as anywhere in the last quarter but one. Checks come at least 40 times in it, whatever ringmain.lag.check.interval.ms says."},
 	{Name: alertPrefix + "NAME.webhook", Type: Password, Null: true,
 		Status: Honoured, Doc: "URL (http, https) that is told of each change, by a POST of JSON. Never shown."},
 }

@@ -35,7 +35,7 @@ var ownDefs = []Def{
 	{Name: "ringmain.metrics.max.series", Type: Int, Default: "10000", Check: between(0, 10000000),
 		Status: Honoured, Doc: "Time series per partition that one scrape of the metrics may carry, and apart from them as many of the lag of groups; 0 leaves them out."},
 	{Name: "ringmain.lag.check.interval.ms", Type: Long, Default: "5000", Check: between(100, 3600000),
-		Status: Honoured, Doc: "How often, in milliseconds, the log ends of what groups read are noted, for lag in seconds, and the alerts are checked."},
+		Status: Honoured, Doc: "How often, in milliseconds, the log ends of what groups read are noted, for lag in seconds, and the alerts are checked; more often where an alert on growth needs it."},
 }
 
 // Topic keys of our own.
