@@ -9,7 +9,7 @@ import (
 
 // OffsetCommit, versions 2 to 10.
 //
-//   - v5 no retention time any more (older ones are not looked at, as in Kafka), v6
+//   - v2 to v4 a retention time of the offsets, which counts from the commit, v6
 //     leader epochs, v7 static members, v8 flexible, v9 members of the consumer
 //     protocol, v10 topic ids
 //   - answered when the commit is durable

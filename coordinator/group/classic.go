@@ -53,8 +53,8 @@ type classic struct {
 	// initial is there while a rebalance that began in Empty takes its time, so that a
 	// fleet that starts is assigned once and not once for each member.
 	initial *initialDelay
-	// topics are those that members read; nil: to be found out.
-	topics *subscriptions
+	// topics are those that the members of the generation read.
+	topics subscriptions
 }
 
 // newClassic makes an empty membership that no record tells of.
@@ -101,14 +101,10 @@ func (c *classic) mayCommit(s *coordinator.Step, who *commitCredentials) (int16,
 	if who.generation < 0 && c.current == classicEmpty {
 		return 0, nil
 	}
-	if who.generation < 0 && who.memberID == "" && who.instanceID == "" {
+	if who.generation < 0 && who.memberID == "" && who.instance == nil {
 		return kerr.UnknownMemberID.Code, nil
 	}
-	var instance *string
-	if who.instanceID != "" {
-		instance = &who.instanceID
-	}
-	member, code := c.known(who.memberID, instance)
+	member, code := c.known(who.memberID, who.instance)
 	switch {
 	case code != 0:
 		return code, nil
@@ -139,6 +135,7 @@ func (c *classic) topicsChanged(*coordinator.Step, *metadata.Delta) {}
 // loaded gives all members a whole session to come back. A group with more members
 // than are allowed by now begins to shrink.
 func (c *classic) loaded(s *coordinator.Step) {
+	c.topics = c.subscriptions()
 	for _, member := range c.members {
 		c.renew(s, member)
 	}

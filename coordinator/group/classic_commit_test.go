@@ -17,9 +17,7 @@ func (w *world) commit(member, instance string, generation int32) int16 {
 		w.makeTopic()
 		req := kmsg.NewPtrOffsetCommitRequest()
 		req.Version, req.Group, req.MemberID, req.Generation = 8, w.group, member, generation
-		if instance != "" {
-			req.InstanceID = &instance
-		}
+		req.InstanceID = named(instance)
 		topic := kmsg.NewOffsetCommitRequestTopic()
 		topic.Topic = "t"
 		topic.Partitions = []kmsg.OffsetCommitRequestTopicPartition{kmsg.NewOffsetCommitRequestTopicPartition()}
@@ -32,11 +30,24 @@ func (w *world) commit(member, instance string, generation int32) int16 {
 	}
 	var code int16
 	w.step(func(s *coordinator.Step) {
-		who := &commitCredentials{version: 8, memberID: member, instanceID: instance, generation: generation}
+		who := &commitCredentials{version: 8, memberID: member, instance: named(instance), generation: generation}
 		code, _ = w.m.ensure(w.group).members.mayCommit(s, who)
 	})
 	return code
 }
+
+// named is an instance id; "" stands for none and noName for one that is empty.
+func named(instance string) *string {
+	switch instance {
+	case "":
+		return nil
+	case noName:
+		instance = ""
+	}
+	return &instance
+}
+
+const noName = "''"
 
 func (w *world) makeTopic() {
 	req := kmsg.NewPtrCreateTopicsRequest()
@@ -76,12 +87,15 @@ func TestCommitsOfAClassicGroup(t *testing.T) {
 		expect(state, "", "", generation, kerr.UnknownMemberID.Code)
 		expect(state, ids[1], "i", generation, kerr.FencedInstanceID.Code)
 		expect(state, ids[1], "?", generation, kerr.UnknownMemberID.Code)
+		expect(state, ids[1], noName, generation, kerr.UnknownMemberID.Code)
+		expect(state, "", noName, -1, kerr.UnknownMemberID.Code)
 	}
 	w.join(w.joinRequest(9, ids[1], "range"))
 	w.join(w.joinStatic(9, static, "i", "range")).got()
 	expect("CompletingRebalance", ids[1], "", generation+1, kerr.RebalanceInProgress.Code)
 	expect("CompletingRebalance", ids[1], "", generation, kerr.IllegalGeneration.Code)
 	expect("CompletingRebalance", "", "", -1, kerr.UnknownMemberID.Code)
+	expect("CompletingRebalance", ids[1], noName, generation+1, kerr.UnknownMemberID.Code)
 	w.leave(w.leaveRequest(ids[0], ids[1], "@i")).got()
 	expect("Empty", "", "", -1, 0)
 	expect("Empty", "?", "", -1, 0)

@@ -123,7 +123,6 @@ func (c *classic) update(m *classicMember, req *kmsg.JoinGroupRequest) {
 
 // count keeps what is known of all members' protocols.
 func (c *classic) count(m *classicMember, one int) {
-	c.topics = nil
 	for i := range m.protocols {
 		c.support[m.protocols[i].Name] += one
 		if c.support[m.protocols[i].Name] == 0 {

@@ -68,6 +68,12 @@ func (c *classic) unexpect(id string) bool {
 	return p != nil
 }
 
+// expected reports whether somebody has a member id to join the group with.
+func (g *group) expected() bool {
+	c, ok := g.members.(*classic)
+	return ok && len(c.pending) > 0
+}
+
 // giveUp forgets a pending member that nobody waits for any more.
 func (p *pendingMember) giveUp(s *coordinator.Step) {
 	p.of.unexpect(p.id)

@@ -43,6 +43,41 @@ func TestMemberIDsThatNobodyComesWith(t *testing.T) {
 	}
 }
 
+// TestAnIDOutlivesTheSearchForWhatIsExpired: a group without members and offsets stays
+// while somebody is expected in it.
+func TestAnIDOutlivesTheSearchForWhatIsExpired(t *testing.T) {
+	machineOnly(t)
+	for _, c := range []struct {
+		name string
+		w    func(w *world)
+	}{
+		{"a group that is not recorded", func(*world) {}},
+		{"a group that all members left", func(w *world) {
+			ids, _ := w.settled(1)
+			w.leave(w.leaveRequest(ids[0])).got()
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			c.w(w)
+			wait := int64(w.cfg.RetentionCheckMs)
+			req := w.joinRequest(4, "", "range")
+			req.SessionTimeoutMillis = int32(wait + 2)
+			id := w.join(req).got().MemberID
+			w.pass(wait + 1)
+			req = w.joinRequest(4, id, "range")
+			if code := w.join(req).got().ErrorCode; code != 0 {
+				t.Fatalf("joining with the id: %d", code)
+			}
+			w.leave(w.leaveRequest(id)).got()
+			w.pass(wait + 1)
+			if len(w.m.groups) > 0 {
+				t.Error("the group is there without anything left")
+			}
+		})
+	}
+}
+
 // TestTheOldestIDIsForgottenInItsGroup: others do not wait for it.
 func TestTheOldestIDIsForgottenInItsGroup(t *testing.T) {
 	machineOnly(t)

@@ -110,6 +110,7 @@ func (c *classic) nextGeneration(s *coordinator.Step) {
 	if len(c.members) == 0 {
 		c.generation++
 		c.protocol = nil
+		c.topics = c.subscriptions()
 		c.enter(s, classicEmpty)
 		c.persist(s, nil)
 		return
@@ -122,6 +123,7 @@ func (c *classic) nextGeneration(s *coordinator.Step) {
 	c.generation++
 	protocol := c.selectProtocol()
 	c.protocol = &protocol
+	c.topics = c.subscriptions()
 	c.enter(s, classicCompleting)
 	c.unsynced = len(c.members)
 	for _, m := range c.members {

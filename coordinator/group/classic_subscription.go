@@ -6,34 +6,33 @@ import "encoding/binary"
 // known: the topics that they read.
 const consumerProtocolType = "consumer"
 
-// subscriptions are the topics that a group's members read.
+// subscriptions are the topics that a group's members read. The zero value is that of a
+// group without a generation: nothing is known.
 type subscriptions struct {
 	topics map[string]bool
 	known  bool // all members could be understood
 }
 
+// subscribed goes by what the members said when their generation began: a topic that one
+// of them is about to give up is still read by it, and what a newcomer will read nobody
+// reads yet.
 func (c *classic) subscribed(topic string) (yes, known bool) {
-	if len(c.members) == 0 {
-		return false, true
-	}
-	if c.topics == nil {
-		c.topics = c.subscriptions()
-	}
 	return c.topics.topics[topic], c.topics.known
 }
 
-func (c *classic) subscriptions() *subscriptions {
-	if c.typ != consumerProtocolType || c.protocol == nil {
-		return &subscriptions{}
+// subscriptions finds out what the members read.
+func (c *classic) subscriptions() subscriptions {
+	if c.typ != consumerProtocolType {
+		return subscriptions{}
 	}
 	all := map[string]bool{}
 	for _, m := range c.members {
 		metadata, ok := m.metadata(*c.protocol)
 		if !ok || !addSubscription(all, metadata) {
-			return &subscriptions{}
+			return subscriptions{}
 		}
 	}
-	return &subscriptions{topics: all, known: true}
+	return subscriptions{topics: all, known: true}
 }
 
 // addSubscription adds the topics of a consumer's metadata, which in every version

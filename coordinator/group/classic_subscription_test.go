@@ -65,7 +65,7 @@ func TestSubscribedTopics(t *testing.T) {
 			t.Errorf("%s: %v %v", topic, y, k)
 		}
 	}
-	ask("a", false, true) // of a group that nobody is in
+	ask("a", false, false) // of a group that nobody ever joined
 	join := func(member string, metadata []byte) *answer[*kmsg.JoinGroupResponse] {
 		req := w.joinRequest(3, member, "range")
 		req.Protocols[0].Metadata = metadata
@@ -75,12 +75,14 @@ func TestSubscribedTopics(t *testing.T) {
 	ask("a", true, true)
 	ask("c", false, true)
 	join("", reads(1, "c"))
+	ask("a", true, true) // who joins changes nothing before the next generation
+	ask("c", false, true)
 	join(first.MemberID, reads(1, "a", "d"))
 	ask("d", true, true)
 	ask("c", true, true)
 	ask("b", false, true)
 	w.load() // nothing was recorded yet
-	ask("a", false, true)
+	ask("a", false, false)
 
 	first = join("", reads(1, "a")).got()
 	w.sync(w.syncRequest(3, first.MemberID, first.Generation, nil)).got()

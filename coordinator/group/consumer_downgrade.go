@@ -96,6 +96,7 @@ func (c *consumer) downgrade(s *coordinator.Step, rebalance bool, leaving ...*co
 		to.count(member, 1)
 		to.renew(s, member)
 	}
+	to.topics = to.subscriptions()
 	if rebalance {
 		to.rebalance(s)
 	}

@@ -72,7 +72,14 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 		t.Errorf("the group is %s", got)
 	}
 	if !sc.kafka {
-		sc.load()
+		for _, when := range []string{"after the downgrade", "after a load"} {
+			for topic, want := range map[string]bool{"t": true, "other": false} {
+				if yes, known := sc.m.groups[sc.group].members.subscribed(topic); yes != want || !known {
+					t.Errorf("%s: the group reads %s: %v, known %v", when, topic, yes, known)
+				}
+			}
+			sc.load()
+		}
 	}
 	if code := sc.classicBeat(leader, generation+1); sc.kafka && code != kerr.RebalanceInProgress.Code || !sc.kafka && code != 0 {
 		t.Errorf("the heartbeat got %d", code) // after a load nobody knows of the rebalance

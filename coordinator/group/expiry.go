@@ -6,7 +6,7 @@ import (
 )
 
 // expire deletes offsets that are too old (KIP-211), and forgets groups that have
-// neither members nor offsets left.
+// neither members nor offsets left and that nobody is expected in.
 func (m *Machine) expire(s *coordinator.Step) {
 	next := s.NowMs + m.cfg.RetentionCheckMs
 	t := &tombstones{m: m, s: s}
@@ -14,7 +14,7 @@ func (m *Machine) expire(s *coordinator.Step) {
 		if sinceMs, ok := g.retainedSince(s); ok {
 			t.expire(g, sinceMs)
 		}
-		if g.offsets.empty() && g.members.mayDelete() == 0 {
+		if g.offsets.empty() && g.members.mayDelete() == 0 && !g.expected() {
 			t.forget(g)
 		}
 		if t.full() {

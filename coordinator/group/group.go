@@ -63,6 +63,6 @@ type membership interface {
 type commitCredentials struct {
 	version    int16
 	memberID   string
-	instanceID string // "" for none
-	generation int32  // or member epoch
+	instance   *string // the instance id; nil: none
+	generation int32   // or member epoch
 }

@@ -31,7 +31,8 @@ const lowestCommit = -2
 //   - An offset is any number. Below zero it is none to consumers, and clients commit -1
 //     and -2 to have a group begin at the end or the start (kafkajs does).
 //   - Version 10 names topics by id.
-//   - A topic that exists and none of whose partitions is named is not answered.
+//   - A topic that exists and none of whose partitions is named is not answered; one that
+//     does not exist is.
 func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitRequest, _ Client, reply func(*kmsg.OffsetCommitResponse, error)) {
 	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
 	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.OffsetCommitRequestTopic) bool {
@@ -58,7 +59,6 @@ func (m *Machine) OffsetCommit(s *coordinator.Step, req *kmsg.OffsetCommitReques
 		}
 		m.commit(s, req, resp, topics, code)
 	}
-	resp.Topics = slices.DeleteFunc(resp.Topics, func(t kmsg.OffsetCommitResponseTopic) bool { return len(t.Partitions) == 0 })
 	coordinator.Answer(s, reply, resp)
 }
 
@@ -99,10 +99,7 @@ func (m *Machine) mayCommit(s *coordinator.Step, req *kmsg.OffsetCommitRequest) 
 	case g == nil:
 		return kerr.IllegalGeneration.Code, nil
 	}
-	who := commitCredentials{version: req.Version, memberID: req.MemberID, generation: req.Generation}
-	if req.InstanceID != nil {
-		who.instanceID = *req.InstanceID
-	}
+	who := commitCredentials{version: req.Version, memberID: req.MemberID, instance: req.InstanceID, generation: req.Generation}
 	return g.members.mayCommit(s, &who)
 }
 

@@ -150,7 +150,7 @@ func TestTheGroupSaysWhoMayCommit(t *testing.T) {
 		g.commitCode = want.Code
 		h.commits(req, want, kerr.UnknownTopicOrPartition, want)
 	}
-	if got := *g.committedBy; got != (commitCredentials{version: 7, memberID: "m", instanceID: "box", generation: 4}) {
+	if got := *g.committedBy; got != (commitCredentials{version: 7, memberID: "m", instance: &instance, generation: 4}) {
 		t.Errorf("the group was asked for %+v", got)
 	}
 	g.commitCode = 0
@@ -193,6 +193,46 @@ func TestPartitionsThatAreNotThere(t *testing.T) {
 	h.commits(byID(id, 0), nil)
 	h.delete("orders")
 	h.commits(byID(id, 0), kerr.UnknownTopicID)
+}
+
+func TestTopicsWithoutPartitions(t *testing.T) {
+	h := newHarness(t)
+	id := h.create("orders", 1)
+	names := map[model.TopicID]string{id: "orders", model.NewTopicID(): "none"}
+	// answered are the topics in the answer to a commit of all topics, of those whose
+	// name ends with a dot without partitions.
+	answered := func(version int16, topics ...string) (answered []string) {
+		req := commitRequest("g")
+		req.Version = version
+		for _, name := range topics {
+			name, empty := strings.CutSuffix(name, ".")
+			topic := with(commitRequest("g"), name, 0, 5).Topics[0]
+			if empty {
+				topic.Partitions = nil
+			}
+			for id, n := range names {
+				if n == name && version >= 10 {
+					topic.Topic, topic.TopicID = "", id
+				}
+			}
+			req.Topics = append(req.Topics, topic)
+		}
+		resp := ask(h, func(s *coordinator.Step, reply func(*kmsg.OffsetCommitResponse, error)) {
+			h.m.OffsetCommit(s, req, Client{ID: "client", Host: "/127.0.0.1"}, reply)
+		}).got()
+		for _, topic := range resp.Topics {
+			answered = append(answered, topic.Topic+names[topic.TopicID])
+		}
+		return answered
+	}
+	for _, version := range []int16{9, 10} {
+		if got := answered(version, "orders.", "none."); !slices.Equal(got, []string{"none"}) {
+			t.Errorf("version %d, nothing to store: %q", version, got)
+		}
+		if got := answered(version, "orders.", "none.", "orders", "orders."); !slices.Equal(got, []string{"none", "orders"}) {
+			t.Errorf("version %d: %q", version, got)
+		}
+	}
 }
 
 func TestMetadataTooLarge(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 //     whole: nobody can tell what they read.
 //   - Offsets of topics that a member subscribes to are refused.
 //   - An offset that is not there is deleted all the same.
+//   - A topic that exists and none of whose partitions is named is not answered.
 func (m *Machine) OffsetDelete(s *coordinator.Step, req *kmsg.OffsetDeleteRequest, reply func(*kmsg.OffsetDeleteResponse, error)) {
 	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
 	g := m.groups[req.Group]
@@ -24,9 +25,11 @@ func (m *Machine) OffsetDelete(s *coordinator.Step, req *kmsg.OffsetDeleteReques
 	case g.members.protocolType() != consumerProtocolType && g.members.mayDelete() != 0:
 		resp.ErrorCode = kerr.NonEmptyGroup.Code
 	default:
-		resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, len(req.Topics))
+		resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, 0, len(req.Topics))
 		for i := range req.Topics {
-			resp.Topics[i] = deletable(s, g, &req.Topics[i])
+			if t := &req.Topics[i]; len(t.Partitions) > 0 || s.Image.Topic(t.Topic) == nil {
+				resp.Topics = append(resp.Topics, deletable(s, g, t))
+			}
 		}
 		m.deleteOffsets(s, req.Group, resp, reply)
 		return

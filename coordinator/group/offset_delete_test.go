@@ -59,6 +59,21 @@ func TestOffsetDelete(t *testing.T) {
 	}
 }
 
+func TestOffsetDeleteOfTopicsWithoutPartitions(t *testing.T) {
+	h := newHarness(t)
+	h.create("orders", 1)
+	h.commits(with(commitRequest("g"), "orders", 0, 5), nil)
+	req := kmsg.NewPtrOffsetDeleteRequest()
+	req.Group = "g"
+	req.Topics = []kmsg.OffsetDeleteRequestTopic{{Topic: "orders"}, {Topic: "none"}, {Topic: "orders", Partitions: []kmsg.OffsetDeleteRequestTopicPartition{{Partition: 7}}}}
+	resp := ask(h, func(s *coordinator.Step, reply func(*kmsg.OffsetDeleteResponse, error)) {
+		h.m.OffsetDelete(s, req, reply)
+	}).got()
+	if len(resp.Topics) != 2 || resp.Topics[0].Topic != "none" || resp.Topics[1].Topic != "orders" || len(resp.Topics[1].Partitions) != 1 {
+		t.Errorf("%+v", resp.Topics)
+	}
+}
+
 func TestOffsetDeleteOfGroupsWithMembers(t *testing.T) {
 	for _, c := range []struct {
 		name                 string

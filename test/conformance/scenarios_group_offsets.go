@@ -63,6 +63,9 @@ var offsetCommitScenarios = []scenario{
 		none := s.commit(g, offset{"a", 0, 1, ""})
 		none.Topics[0].Partitions = nil
 		s.step("no partition").ask(none)
+		none = s.commit(g, offset{"none", 0, 1, ""}, offset{"a", 0, 1, ""})
+		none.Topics[0].Partitions, none.Topics[1].Partitions = nil, nil
+		s.step("no partition of two topics").ask(none)
 		s.kept(g)
 	}},
 	{"unknown groups", 0, 0, func(s *script) {
@@ -125,6 +128,8 @@ var offsetCommitScenarios = []scenario{
 		commit("right", m.id, "one", 1)
 		commit("another's id", "somebody", "one", 1)
 		commit("an instance that is not there", m.id, "two", 1)
+		commit("an instance without a name", m.id, "", 1)
+		commit("an instance without a name and nobody", "", "", -1)
 		commit("older", m.id, "one", 0)
 		commit("no id", "", "one", 1)
 		s.step("without its instance").ask(s.committing(g, m.id, 1, offset{"a", 0, 1, "without"}))
@@ -325,6 +330,9 @@ var offsetDeleteScenarios = []scenario{
 		s.step("partition that is not there").ask(s.offsetDelete(g, some{"a", 9}))
 		s.step("one of two").ask(s.offsetDelete(g, some{"a", 1}, some{"none", 0}))
 		s.step("nothing").ask(s.offsetDelete(g))
+		none := s.offsetDelete(g, some{"a", 0}, some{"none", 0})
+		none.Topics[0].Partitions, none.Topics[1].Partitions = nil, nil
+		s.step("no partition").ask(none)
 		s.kept(g)
 	}},
 	{"groups that are not there", 0, 0, func(s *script) {
@@ -345,6 +353,15 @@ var offsetDeleteScenarios = []scenario{
 		second.send(3, s.join(g, ""))
 		s.await(g, "PreparingRebalance", 2)
 		s.step("while it rebalances").ask(s.offsetDelete(g, some{"a", 0}, some{"b", 0}))
+		changed := s.join(g, m.id)
+		changed.Protocols = []kmsg.JoinGroupRequestProtocol{protocol("range", subscription(s.name("b")))}
+		m.send(5, changed)
+		second.answer()
+		m.answer()
+		s.step("once the members read another").ask(s.offsetDelete(g, some{"a", 0}, some{"b", 0}))
+		m.send(5, s.join(g, m.id))
+		s.await(g, "PreparingRebalance", 2)
+		s.step("before they read it no more").ask(s.offsetDelete(g, some{"a", 0}, some{"b", 0}))
 		c := s.stable(connect, 1, func(_ int, req *kmsg.JoinGroupRequest) { req.ProtocolType = "connect" })[0]
 		s.quiet(9, s.committing(connect, c.id, 1, offset{"a", 0, 5, ""}))
 		s.step("of another kind").ask(s.offsetDelete(connect, some{"a", 0}))
