@@ -27,6 +27,12 @@ var tornTails = map[string]func(first, next record.Batch) []byte{
 	"negative length":   func(_, next record.Batch) []byte { return withLength(next, 0xfffffff0) },
 	"another magic":     func(_, next record.Batch) []byte { b := bytes.Clone(next); b[16] = 1; return b },
 	"zeros, then sound": func(_, next record.Batch) []byte { return append(make([]byte, 100), next...) },
+	"a higher offset, then sound": func(_, next record.Batch) []byte {
+		b, behind := bytes.Clone(next), bytes.Clone(next)
+		b[7] ^= 0x40
+		record.Batch(behind).Stamp(next.LastOffset()+1, 0)
+		return append(b, behind...)
+	},
 }
 
 func withLength(b record.Batch, n uint32) []byte {
