@@ -254,8 +254,10 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 		} else if err != nil {
 			return pos, "", err
 		}
-		if why, err := r.checkJump(w, pos, b); why != "" || err != nil {
-			return pos, why, err
+		if err := w.passesOver(pos, b, r.end); errors.Is(err, ErrCorrupt) {
+			return pos, err.Error(), nil
+		} else if err != nil {
+			return pos, "", err
 		}
 		r.checkEpoch(s, pos, b)
 		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), int64(l.cfg.IndexIntervalBytes))
@@ -264,29 +266,6 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 		pos += int64(b.Size())
 	}
 	return pos, "", nil
-}
-
-// checkJump says why a batch that passes over offsets, as those of cleaned segments do, has
-// not the offset that it was written with, which no checksum covers: a sound batch behind
-// it goes on within what was passed over.
-func (r *recovery) checkJump(w *walk, pos int64, b record.Batch) (why string, err error) {
-	if b.BaseOffset() == r.end {
-		return "", nil
-	}
-	next := pos + int64(b.Size())
-	h, err := w.header(next)
-	if err == nil {
-		offset := h.BaseOffset()
-		if offset < r.end || offset > b.LastOffset() {
-			return "", nil
-		}
-		why = fmt.Sprintf("batch at offset %d where %d is expected, and behind it one at %d", b.BaseOffset(), r.end, offset)
-		err = w.checksum(next, h)
-	}
-	if errors.Is(err, ErrCorrupt) || errors.Is(err, errEnd) { // the next turn looks at it
-		return "", nil
-	}
-	return why, err
 }
 
 // checkEpoch takes the leader epoch of a sound batch up. One that is wrong is no end of the
