@@ -276,7 +276,7 @@ const maxGoRound = 4 << 20
 func soundBehind(f *File, size, pos, expect int64) (next int64, found bool, err error) {
 	w := newWalk(f, min(size, pos+maxGoRound))
 	defer w.done()
-	return w.resync(pos+1, expect)
+	return w.behind(pos, expect)
 }
 
 // boundary finds where to stop: the end of the last batch that fits and does

@@ -209,9 +209,9 @@ func TestWarmOfBatchesLargerThanItsBuffer(t *testing.T) {
 	}
 }
 
-// headerDamage is a byte of a batch header, and the bit in it whose flip leaves the reader
+// batchDamage is a byte of a batch, and the bit in it that is flipped. Most leave the reader
 // without a way to the next batch.
-var headerDamage = map[string]struct {
+var batchDamage = map[string]struct {
 	at  int64
 	bit int
 }{
@@ -224,23 +224,30 @@ var headerDamage = map[string]struct {
 	"magic":               {16, 6},
 	"offset delta":        {23, 6},
 	"offset delta, a few": {26, 2},
+	"checksum":            {17, 3},
+	"payload":             {100, 5},
 }
 
 // Consumers get the sound batches on both sides of damage in a header, up to the next one
 // that the damage leaves in doubt.
 func TestReadersGoRoundADamagedHeader(t *testing.T) {
-	for what, bit := range headerDamage {
+	for what, bit := range batchDamage {
 		for _, index := range []string{"there", "missing"} {
 			for _, damaged := range []int{0, 30, 59} {
 				t.Run(fmt.Sprintf("%s of batch %d, index %s", what, damaged, index), func(t *testing.T) {
-					readRound(t, damaged, bit.at, bit.bit, index == "missing")
+					readRound(t, damaged, bit.at, bit.bit, index == "missing", false)
 				})
+				if damaged < 59 { // the last one may be a torn write
+					t.Run(fmt.Sprintf("%s of batch %d, index %s, after a kill", what, damaged, index), func(t *testing.T) {
+						readRound(t, damaged, bit.at, bit.bit, index == "missing", true)
+					})
+				}
 			}
 		}
 	}
 }
 
-func readRound(t *testing.T, damaged int, byteAt int64, bit int, withoutIndex bool) {
+func readRound(t *testing.T, damaged int, byteAt int64, bit int, withoutIndex, killed bool) {
 	mem, d, l := newMemLog(t)
 	io := NewPwritevIO()
 	cfg := smallConfig()
@@ -254,7 +261,9 @@ func readRound(t *testing.T, damaged int, byteAt int64, bit int, withoutIndex bo
 		appendAll(t, io, l, 0, batchOf(t0, 1, 100))
 	}
 	syncLog(t, io, l)
-	if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
+	if killed {
+		mem = mem.KillClone()
+	} else if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
 		t.Fatal(err)
 	}
 	io.Close()
@@ -294,6 +303,42 @@ func readRound(t *testing.T, damaged int, byteAt int64, bit int, withoutIndex bo
 		if near := o - int64(damaged); !got[o] && (near < -1 || near > 1) {
 			t.Errorf("offset %d cannot be read", o)
 		}
+	}
+	io = NewPwritevIO()
+	defer io.Close()
+	if base := appendAll(t, io, l, 0, batchOf(t0, 1, 100)); base != 60 {
+		t.Errorf("append at %d, want 60", base)
+	}
+}
+
+// A power cut may have torn any of the writes that were not synced: the log ends at the
+// first one, and what is sound behind it is kept in a file.
+func TestPowerCutEndsTheLogAtATornWrite(t *testing.T) {
+	mem, _, l := newMemLog(t)
+	io := testIO()
+	defer io.Close()
+	for range 10 {
+		appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+	}
+	mem = mem.RebootClone()
+	f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+	size, _ := f.Size()
+	flip(t, f, size/2, 0)
+	d := openDir(t, mem, "/data")
+	l, rep := openLog(t, d, smallConfig())
+	if l.EndOffset() != 5 || len(rep.SetAside) != 1 {
+		t.Errorf("the log ends at %d, set aside %v", l.EndOffset(), rep.SetAside)
+	}
+	// Once all logs were opened, a kill leaves damage only.
+	d.MarkRecovered()
+	for range 5 {
+		appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+	}
+	mem = mem.KillClone()
+	f, _ = mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+	flip(t, f, size/2, 0)
+	if l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig()); l.EndOffset() != 10 {
+		t.Errorf("after a kill the log ends at %d", l.EndOffset())
 	}
 }
 
