@@ -136,6 +136,9 @@ func (a *applier) apply(img *metadata.Image, d *metadata.Delta) {
 	case <-a.first:
 	default:
 		a.setStraysAside(img)
+		for _, d := range a.dirs {
+			d.MarkRecovered()
+		}
 		close(a.first)
 	}
 	a.reached(img.Offset())

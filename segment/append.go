@@ -210,6 +210,9 @@ func (l *Log) createFile(seg *segment) error {
 		return fmt.Errorf("create partition directory: %w", err)
 	}
 	if !exists {
+		if err := l.checkHome(); err != nil {
+			return err
+		}
 		if err := h.fs.MkdirAll(h.path); err != nil {
 			return fmt.Errorf("create partition directory: %w", err)
 		}
@@ -241,6 +244,19 @@ func (l *Log) createFile(seg *segment) error {
 	seg.onDisk, seg.pinned = true, true
 	l.markDirty(seg)
 	return nil
+}
+
+// checkHome says that the directory is gone which earlier segments are in: what is written
+// into one made anew would be all that a restart finds.
+func (l *Log) checkHome() error {
+	if !slices.ContainsFunc(l.segs, func(s *segment) bool { return s.onDisk }) {
+		return nil
+	}
+	exists, err := vfs.Exists(l.home.fs, l.home.path)
+	if err == nil && !exists {
+		err = fmt.Errorf("%s was removed or renamed while the partition was open; put it back and restart", l.home.path)
+	}
+	return err
 }
 
 // abandon takes the staged batches back after a failed write. If that is

@@ -27,6 +27,12 @@ var tornTails = map[string]func(first, next record.Batch) []byte{
 	"negative length":   func(_, next record.Batch) []byte { return withLength(next, 0xfffffff0) },
 	"another magic":     func(_, next record.Batch) []byte { b := bytes.Clone(next); b[16] = 1; return b },
 	"zeros, then sound": func(_, next record.Batch) []byte { return append(make([]byte, 100), next...) },
+	"a higher offset, then sound": func(_, next record.Batch) []byte {
+		b, behind := bytes.Clone(next), bytes.Clone(next)
+		b[7] ^= 0x40
+		record.Batch(behind).Stamp(next.LastOffset()+1, 0)
+		return append(b, behind...)
+	},
 }
 
 func withLength(b record.Batch, n uint32) []byte {
@@ -37,63 +43,68 @@ func withLength(b record.Batch, n uint32) []byte {
 
 func TestTornTailIsCut(t *testing.T) {
 	for name, tail := range tornTails {
-		t.Run(name, func(t *testing.T) {
-			mem, d, l := newMemLog(t)
-			io := testIO()
-			defer io.Close()
-			var all []record.Batch
-			for i := range 5 {
-				b := produced(4, 0, int32(3*i), t0, 3)
-				all = append(all, b)
-				appendAll(t, io, l, 0, b)
-			}
-			if name == "zeros" { // behind a recovery point, too
-				syncLog(t, io, l)
-				if err := d.Checkpoint(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			next := produced(4, 0, 15, t0, 3)
-			next.Stamp(15, 0)
-			junk := tail(all[0], next)
-			mem = mem.KillClone()
-			path := "/data/orders-3/00000000000000000000.log"
-			f, err := mem.OpenFile(path, os.O_RDWR)
-			if err != nil {
-				t.Fatal(err)
-			}
-			size, _ := f.Size()
-			f.WriteAt(junk, size)
+		t.Run(name, func(t *testing.T) { cutsTail(t, name, tail, (*vfs.Mem).RebootClone) })
+		if !strings.HasSuffix(name, "then sound") { // a kill leaves nothing behind what is torn
+			t.Run(name+", after a kill", func(t *testing.T) { cutsTail(t, name, tail, (*vfs.Mem).KillClone) })
+		}
+	}
+}
 
-			for range 2 { // a second kill changes nothing
-				d = openDir(t, mem, "/data")
-				var rep RecoveryReport
-				l, rep = openLog(t, d, smallConfig())
-				if len(junk) > 0 && rep.CutBytes > 0 && (rep.CutFile != path || rep.CutAt != size || rep.CutBytes != int64(len(junk)) || rep.CutReason == "") {
-					t.Errorf("report %+v, want a cut of %d bytes at %d", rep, len(junk), size)
-				}
-				if rep.Damaged() {
-					t.Errorf("a torn tail counts as loss: %+v", rep)
-				}
-				if n, _ := f.Size(); n != size {
-					t.Fatalf("the file has %d bytes, want %d", n, size)
-				}
-				if l.EndOffset() != 15 || len(readAll(t, l, 0, 1<<20)) != 5 {
-					t.Fatalf("log end %d", l.EndOffset())
-				}
-				mem = mem.KillClone()
-				f, _ = mem.OpenFile(path, os.O_RDWR)
-			}
-			if dup, err := l.CheckProducer(all[4], t0); err != nil || dup == nil || dup.BaseOffset != 12 {
-				t.Errorf("the last batch again: %+v, %v", dup, err)
-			}
-			if _, err := l.CheckProducer(produced(4, 0, 18, t0, 3), t0); !errors.Is(err, ErrOutOfOrderSequence) {
-				t.Errorf("a batch after a gap: %v", err)
-			}
-			if base := appendAll(t, io, l, 0, next); base != 15 {
-				t.Errorf("the next batch is at %d", base)
-			}
-		})
+func cutsTail(t *testing.T, name string, tail func(first, next record.Batch) []byte, clone func(*vfs.Mem) *vfs.Mem) {
+	mem, d, l := newMemLog(t)
+	io := testIO()
+	defer io.Close()
+	var all []record.Batch
+	for i := range 5 {
+		b := produced(4, 0, int32(3*i), t0, 3)
+		all = append(all, b)
+		appendAll(t, io, l, 0, b)
+	}
+	if name == "zeros" { // behind a recovery point, too
+		syncLog(t, io, l)
+		if err := d.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := produced(4, 0, 15, t0, 3)
+	next.Stamp(15, 0)
+	junk := tail(all[0], next)
+	mem = clone(mem)
+	path := "/data/orders-3/00000000000000000000.log"
+	f, err := mem.OpenFile(path, os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _ := f.Size()
+	f.WriteAt(junk, size)
+
+	for range 2 { // a second kill changes nothing
+		d = openDir(t, mem, "/data")
+		var rep RecoveryReport
+		l, rep = openLog(t, d, smallConfig())
+		if len(junk) > 0 && rep.CutBytes > 0 && (rep.CutFile != path || rep.CutAt != size || rep.CutBytes != int64(len(junk)) || rep.CutReason == "") {
+			t.Errorf("report %+v, want a cut of %d bytes at %d", rep, len(junk), size)
+		}
+		if rep.Damaged() {
+			t.Errorf("a torn tail counts as loss: %+v", rep)
+		}
+		if n, _ := f.Size(); n != size {
+			t.Fatalf("the file has %d bytes, want %d", n, size)
+		}
+		if l.EndOffset() != 15 || len(readAll(t, l, 0, 1<<20)) != 5 {
+			t.Fatalf("log end %d", l.EndOffset())
+		}
+		mem = mem.KillClone()
+		f, _ = mem.OpenFile(path, os.O_RDWR)
+	}
+	if dup, err := l.CheckProducer(all[4], t0); err != nil || dup == nil || dup.BaseOffset != 12 {
+		t.Errorf("the last batch again: %+v, %v", dup, err)
+	}
+	if _, err := l.CheckProducer(produced(4, 0, 18, t0, 3), t0); !errors.Is(err, ErrOutOfOrderSequence) {
+		t.Errorf("a batch after a gap: %v", err)
+	}
+	if base := appendAll(t, io, l, 0, next); base != 15 {
+		t.Errorf("the next batch is at %d", base)
 	}
 }
 

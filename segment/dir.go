@@ -21,17 +21,20 @@ const defaultFileBudget = 4096
 // Dir is one log directory (an entry of log.dirs), locked and open. Any
 // goroutine, unless said otherwise.
 type Dir struct {
-	fs      vfs.FS
-	path    string
-	ident   Ident
-	clean   bool
-	log     *slog.Logger
-	lock    io.Closer
-	budget  *FileBudget
-	points  *checkpoint
-	starts  *checkpoint
-	cleaned *checkpoint // how far compaction has come
-	reaper  *reaper
+	fs    vfs.FS
+	path  string
+	ident Ident
+	clean bool
+	// sameBoot: the last process was killed and the system went on, so that what it wrote
+	// is there, synced or not, but for the end of its last writes.
+	sameBoot bool
+	log      *slog.Logger
+	lock     io.Closer
+	budget   *FileBudget
+	points   *checkpoint
+	starts   *checkpoint
+	cleaned  *checkpoint // how far compaction has come
+	reaper   *reaper
 	// settling ends when what journals of the last process held is synced in its
 	// files; nil if there were none. settleErr is valid then.
 	settling  chan struct{}
@@ -125,6 +128,12 @@ func (d *Dir) open(id Ident) error {
 				return fmt.Errorf("remove clean shutdown marker: %w", err)
 			}
 		}
+	}
+	if d.clean {
+		d.noteBoot()
+	} else if boot := d.fs.BootID(); boot != "" {
+		stored, err := vfs.ReadFile(d.fs, filepath.Join(d.path, bootName))
+		d.sameBoot = err == nil && string(stored) == boot+"\n"
 	}
 	if err := d.replayJournals(!d.clean); err != nil {
 		return err
@@ -238,6 +247,26 @@ func (d *Dir) Checkpoint() error {
 		return err
 	}
 	return d.starts.sync()
+}
+
+// MarkRecovered says that every log was opened: what a power cut had torn is cut, and if
+// this process is killed there will be nothing else torn.
+func (d *Dir) MarkRecovered() {
+	if !d.clean && !d.sameBoot {
+		d.noteBoot()
+	}
+}
+
+// noteBoot writes which run of the system the files are from. Nothing is synced: after a
+// power cut it is another run's anyway.
+func (d *Dir) noteBoot() {
+	boot := d.fs.BootID()
+	if boot == "" {
+		return
+	}
+	if err := vfs.WriteFile(d.fs, filepath.Join(d.path, bootName), []byte(boot+"\n"), false); err != nil {
+		d.log.Warn("cannot note the system's boot id; after a kill, damage in what was written last is taken for torn writes", "directory", d.path, "error", err)
+	}
 }
 
 // MarkClean says that every log was closed: the next WasClean is true. The

@@ -240,13 +240,23 @@ func TestRetention(t *testing.T) {
 	if n, err := l.Retain(t0); err != nil || n == 0 || l.Size() < size/2 || l.Size() > size/2+8192 {
 		t.Errorf("by size: %d segments, %d bytes left of %d, %v", n, l.Size(), size, err)
 	}
-	set(func(c *Config) { c.RetentionMs = 0; c.RetentionBytes = -1 })
-	end := l.EndOffset()
-	if n, err := l.Retain(t0 + 1e9); err != nil || n == 0 || l.Size() != 0 || l.StartOffset() != end || l.EndOffset() != end {
-		t.Errorf("everything: %d segments, %d bytes, offsets %d to %d, %v", n, l.Size(), l.StartOffset(), l.EndOffset(), err)
+	set(func(c *Config) { c.RetentionBytes = 1 })
+	if n, err := l.Retain(t0); err != nil || n == 0 || len(l.segs) != 1 || l.Size() == 0 {
+		t.Errorf("by size, to one byte: %d segments, %d left with %d bytes, %v", n, len(l.segs), l.Size(), err)
 	}
-	if base := appendAll(t, io, l, 0, batchOf(t0, 1, 1)); base != end {
-		t.Errorf("append at %d, want %d", base, end)
+	for _, limit := range []func(*Config){
+		func(c *Config) { c.RetentionMs = 0; c.RetentionBytes = -1 },
+		func(c *Config) { c.RetentionMs = -1; c.RetentionBytes = 0 },
+	} {
+		set(limit)
+		end := l.EndOffset()
+		if n, err := l.Retain(t0 + 1e9); err != nil || n == 0 || l.Size() != 0 || l.StartOffset() != end || l.EndOffset() != end {
+			t.Errorf("everything: %d segments, %d bytes, offsets %d to %d, %v", n, l.Size(), l.StartOffset(), l.EndOffset(), err)
+		}
+		if base := appendAll(t, io, l, 0, batchOf(t0, 1, 1)); base != end {
+			t.Errorf("append at %d, want %d", base, end)
+		}
+		syncLog(t, io, l)
 	}
 }
 

@@ -70,6 +70,27 @@ func (l *Log) EndSync(upTo int64, journaled bool, err error) {
 		l.raisePoint(l.inflightPoint)
 	}
 	l.synced.Store(max(l.synced.Load(), upTo))
+	l.savePassed()
+}
+
+// savePassed writes the recovery point when it has passed into another segment, so that
+// a kill leaves the segments before it known to be whole: what is missing or wrong in them
+// later is damage, not the end of the log. It waits for nothing: while the checkpoint is
+// being written, the next sync or the next checkpoint does it. Owner.
+func (l *Log) savePassed() {
+	l.mu.Lock()
+	p, passed := l.point, l.point.segBase != l.savedPoint.segBase
+	l.mu.Unlock()
+	if !passed || !l.dir.saving.TryLock() {
+		return
+	}
+	defer l.dir.saving.Unlock()
+	if l.dir.points.put([]pointKey{l.key()}, []point{p}) != nil {
+		return // Checkpoint tries it again, and tells of it
+	}
+	l.mu.Lock()
+	l.savedPoint = p
+	l.mu.Unlock()
 }
 
 // pointNow is the recovery point if everything published were synced.

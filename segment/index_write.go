@@ -267,8 +267,12 @@ func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, 
 		switch {
 		case errors.Is(err, errEnd):
 			err = corrupt(seg.file.Path(), pos, "%d bytes are less than a batch header", size-pos)
-		case err == nil && (h.BaseOffset() < expect || h.BaseOffset()-seg.base > 1<<32-1):
+		case err == nil && (h.BaseOffset() < expect || h.LastOffset()-seg.base > 1<<31-1):
 			err = corrupt(seg.file.Path(), pos, "batch at offset %d where at least %d is expected", h.BaseOffset(), expect)
+		case err == nil:
+			if err = w.passesOver(pos, h, expect); err == nil {
+				h, err = w.header(pos)
+			}
 		}
 		if errors.Is(err, ErrCorrupt) {
 			if pos, err = l.goRound(w, pos, expect, err); err != nil {

@@ -1,11 +1,111 @@
 package segment
 
 import (
+	"errors"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"ringmain/internal/vfs"
 )
+
+// A segment's file is taken away, and the process is killed before a checkpoint says that
+// what lies behind was synced. Only the records of that segment are lost, and no offset is
+// given again.
+func TestSegmentIsMissingAfterAKill(t *testing.T) {
+	for name, gone := range map[string][]int{"first": {0}, "middle": {2}, "two together": {2, 3}, "two apart": {1, 3}, "the one before the last": {4}} {
+		t.Run(name, func(t *testing.T) {
+			mem, _, l := newMemLog(t)
+			io := testIO()
+			defer io.Close()
+			for len(l.segs) < 6 {
+				appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+			}
+			syncLog(t, io, l)
+			end := l.EndOffset()
+			missing := map[int64]bool{}
+			mem = mem.KillClone()
+			for _, i := range gone {
+				for o := l.segs[i].base; o < l.segs[i+1].base; o++ {
+					missing[o] = true
+				}
+				if err := mem.Remove(l.segs[i].file.Path()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 3 { // and later kills change nothing
+				l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+				if l.EndOffset() != end {
+					t.Fatalf("the log ends at %d, want %d", l.EndOffset(), end)
+				}
+				for o := l.StartOffset(); o < end; o++ {
+					r, err := l.Plan(o, end, 1, true)
+					if err != nil && !(errors.Is(err, ErrCorrupt) && missing[o]) {
+						t.Fatalf("plan at %d: %v", o, err)
+					}
+					if err != nil {
+						continue
+					}
+					if good, err := r.Warm(); err != nil || missing[o] || bytesOf(t, good)[0].BaseOffset() != o {
+						t.Fatalf("read at %d: %v; missing: %v", o, err, missing[o])
+					}
+					r.Release()
+				}
+				if base := appendAll(t, io, l, 0, batchOf(t0, 1, 500)); base != end {
+					t.Fatalf("append at %d, want %d", base, end)
+				}
+				end++
+				mem = mem.KillClone()
+			}
+		})
+	}
+}
+
+// The directory of a partition that is open is removed or renamed. The log goes offline
+// when it needs a new segment, and makes no second directory.
+func TestDirectoryIsTakenAway(t *testing.T) {
+	root := t.TempDir() + "/data"
+	d := openDir(t, vfs.OS{}, root)
+	l, _ := openLog(t, d, smallConfig())
+	io := testIO()
+	defer io.Close()
+	for range 10 { // some segments
+		appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+	}
+	syncLog(t, io, l)
+	end := l.EndOffset()
+	aside := t.TempDir() + "/aside"
+	if err := os.Rename(l.Path(), aside); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for range 20 {
+		if _, err = l.Stage(batchOf(t0, 1, 500), 0, t0, t0); err != nil {
+			break
+		}
+		if errs := Flush(io, []*Log{l}); errs != nil {
+			err = errs[0]
+			break
+		}
+		end++
+	}
+	if !errors.Is(err, ErrStorage) {
+		t.Fatalf("appends go on in another directory: %v", err)
+	}
+	if _, err := os.Stat(l.Path()); !isNotExist(err) {
+		t.Fatalf("there is a directory again: %v", err)
+	}
+	if err := os.Rename(aside, l.Path()); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close() // it has failed
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, _ = openLog(t, openDir(t, vfs.OS{}, root), smallConfig()); l.EndOffset() != end {
+		t.Errorf("put back, the log ends at %d, want %d", l.EndOffset(), end)
+	}
+}
 
 // The recovery point may name a segment whose file a power cut took, name and all. The
 // log then goes on in the segment before it, and what it is given from then on is there

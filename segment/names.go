@@ -13,6 +13,7 @@ const (
 	probeName      = "io-probe.tmp"
 	lockName       = ".lock"
 	cleanName      = "clean-shutdown"
+	bootName       = "boot-id"
 	pointsName     = "recovery-point-offset-checkpoint"
 	startsName     = "log-start-offset-checkpoint"
 	cleanedName    = "cleaner-offset-checkpoint"

@@ -168,8 +168,15 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep
 			expect := segs[i].base
 			for pos < end {
 				h, err := w.header(pos)
-				if errors.Is(err, errEnd) {
+				switch {
+				case errors.Is(err, errEnd):
 					err = corrupt(segs[i].file.Path(), pos, "%d bytes are less than a batch header", end-pos)
+				case err == nil && h.LastOffset()-segs[i].base > 1<<31-1:
+					err = corrupt(segs[i].file.Path(), pos, "offsets %d to %d in the segment of %d", h.BaseOffset(), h.LastOffset(), segs[i].base)
+				case err == nil:
+					if err = w.passesOver(pos, h, expect); err == nil {
+						h, err = w.header(pos)
+					}
 				}
 				if errors.Is(err, ErrCorrupt) {
 					if pos, err = l.goRound(w, pos, expect, err); err != nil {

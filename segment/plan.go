@@ -209,7 +209,8 @@ func (l *Log) floor(seg *segment, k indexKey, key int64) (e indexEntry, x *index
 var errIndexLies = errors.New("the index points to no batch")
 
 // scanTo walks from an index entry to the batch whose last offset is at least
-// offset. An entry that does not point to its batch is errIndexLies, too.
+// offset, round damage that lies before it. An entry that does not point to its batch is
+// errIndexLies, too.
 func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos int64, found bool, err error) {
 	if err := seg.file.acquire(); err != nil {
 		return 0, false, err
@@ -219,31 +220,63 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 	defer w.done()
 	pos = int64(e.pos)
 	expect, end := seg.base, l.segmentEnd(seg)
+	var damage error // which offset may lie in
+	behind := pos    // what is sound again behind damage lies after it
 	for first := true; ; first = false {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) {
 			if pos == size {
-				return 0, false, nil
+				return 0, false, damage
 			}
 			err = corrupt(seg.file.Path(), pos, "%d bytes are less than a batch header", size-pos)
 		}
-		if err == nil && first && pos > 0 && h.BaseOffset() != seg.base+int64(e.rel) {
-			err = corrupt(seg.file.Path(), pos, "the index says offset %d, the batch %d", seg.base+int64(e.rel), h.BaseOffset())
+		if first && pos > 0 && (err != nil || h.BaseOffset() != seg.base+int64(e.rel)) {
+			if err == nil {
+				err = corrupt(seg.file.Path(), pos, "the index says offset %d, the batch %d", seg.base+int64(e.rel), h.BaseOffset())
+			}
+			return 0, false, fmt.Errorf("%w: %w", errIndexLies, err)
 		}
 		if err == nil && (h.BaseOffset() < expect || h.LastOffset() >= end) { // offsets have no checksum
 			err = corruptBatch(seg.file.Path(), pos, expect, "offsets %d to %d between %d and %d", h.BaseOffset(), h.LastOffset(), expect, end)
 		}
-		if err != nil {
-			if first && pos > 0 {
-				err = fmt.Errorf("%w: %w", errIndexLies, err)
-			}
+		var base, last, next int64
+		if err == nil {
+			base, last, next = h.BaseOffset(), h.LastOffset(), pos+int64(h.Size())
+			err = w.passesOver(pos, h, expect)
+		}
+		switch {
+		case err == nil && damage != nil && base > offset:
+			return 0, false, damage
+		case err == nil && last >= offset:
+			return pos, true, nil
+		case err == nil:
+			behind, pos, expect, damage = pos, next, last+1, nil
+			continue
+		case !errors.Is(err, ErrCorrupt):
 			return 0, false, err
 		}
-		if h.LastOffset() >= offset {
-			return pos, true, nil
+		if damage == nil {
+			damage = err
 		}
-		pos, expect = pos+int64(h.Size()), h.LastOffset()+1
+		if behind, found, err = soundBehind(seg.file, size, behind, expect); err != nil {
+			return 0, false, err
+		} else if !found {
+			return 0, false, damage
+		}
+		pos = behind
 	}
+}
+
+// maxGoRound is how much of a segment a reader looks through for a sound batch behind
+// damage. One that lies farther away is found again from the next index entry on.
+const maxGoRound = 4 << 20
+
+// soundBehind finds the first sound batch behind the one at pos that has offsets from
+// expect on.
+func soundBehind(f *File, size, pos, expect int64) (next int64, found bool, err error) {
+	w := newWalk(f, min(size, pos+maxGoRound))
+	defer w.done()
+	return w.behind(pos, expect)
 }
 
 // boundary finds where to stop: the end of the last batch that fits and does

@@ -209,67 +209,136 @@ func TestWarmOfBatchesLargerThanItsBuffer(t *testing.T) {
 	}
 }
 
-// A consumer of the sound batches on both sides of damage in a header, which
-// leaves the reader without a way to the next one.
+// batchDamage is a byte of a batch, and the bit in it that is flipped. Most leave the reader
+// without a way to the next batch.
+var batchDamage = map[string]struct {
+	at  int64
+	bit int
+}{
+	"offset, far":         {0, 6},
+	"offset, within":      {7, 6},
+	"offset, a few above": {7, 0},
+	"offset, some above":  {7, 5},
+	"length":              {8, 6},
+	"length, a bit":       {11, 6},
+	"magic":               {16, 6},
+	"offset delta":        {23, 6},
+	"offset delta, a few": {26, 2},
+	"checksum":            {17, 3},
+	"payload":             {100, 5},
+}
+
+// Consumers get the sound batches on both sides of damage in a header, up to the next one
+// that the damage leaves in doubt.
 func TestReadersGoRoundADamagedHeader(t *testing.T) {
-	for _, index := range []string{"there", "missing"} {
-		mem, d, l := newMemLog(t)
-		io := NewPwritevIO()
-		cfg := smallConfig()
-		cfg.SegmentBytes = 1 << 20
-		l.SetConfig(cfg)
-		var at int64
-		for i := range 60 {
-			if i == 30 {
-				at = l.active().size
-			}
-			appendAll(t, io, l, 0, batchOf(t0, 1, 100))
-		}
-		syncLog(t, io, l)
-		if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
-			t.Fatal(err)
-		}
-		io.Close()
-		f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
-		flip(t, f, at+8, 6) // the length
-		if index == "missing" {
-			mem.Remove("/data/orders-3/00000000000000000000.index")
-		}
-		d = openDir(t, mem, "/data")
-		l, rep := openLog(t, d, cfg)
-		if rep.Damaged() || l.EndOffset() != 60 {
-			t.Fatalf("index %s: log end %d, %+v", index, l.EndOffset(), rep)
-		}
-		got := map[int64]bool{}
-		for o := range int64(60) {
-			r, err := l.Plan(o, 60, 1, true)
-			if err != nil {
-				if !errors.Is(err, ErrCorrupt) {
-					t.Errorf("index %s: plan at %d: %v", index, o, err)
+	for what, bit := range batchDamage {
+		for _, index := range []string{"there", "missing"} {
+			for _, damaged := range []int{0, 30, 59} {
+				t.Run(fmt.Sprintf("%s of batch %d, index %s", what, damaged, index), func(t *testing.T) {
+					readRound(t, damaged, bit.at, bit.bit, index == "missing", false)
+				})
+				if damaged < 59 { // the last one may be a torn write
+					t.Run(fmt.Sprintf("%s of batch %d, index %s, after a kill", what, damaged, index), func(t *testing.T) {
+						readRound(t, damaged, bit.at, bit.bit, index == "missing", true)
+					})
 				}
-				continue
-			}
-			good, _ := r.Warm()
-			for _, b := range bytesOf(t, good) {
-				if b.BaseOffset() != o {
-					t.Errorf("index %s: read at %d gives %d", index, o, b.BaseOffset())
-				}
-				got[b.BaseOffset()] = true
-			}
-			r.Release()
-		}
-		if got[30] {
-			t.Errorf("index %s: the damaged batch is sent", index)
-		}
-		if len(got) < 55 {
-			t.Errorf("index %s: %d of 59 sound batches can be read", index, len(got))
-		}
-		for o := range int64(30) {
-			if !got[o] {
-				t.Errorf("index %s: offset %d before the damage cannot be read", index, o)
 			}
 		}
-		l.Close()
+	}
+}
+
+func readRound(t *testing.T, damaged int, byteAt int64, bit int, withoutIndex, killed bool) {
+	mem, d, l := newMemLog(t)
+	io := NewPwritevIO()
+	cfg := smallConfig()
+	cfg.SegmentBytes = 1 << 20
+	l.SetConfig(cfg)
+	var at int64
+	for i := range 60 {
+		if i == damaged {
+			at = l.active().size
+		}
+		appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+	}
+	syncLog(t, io, l)
+	if killed {
+		mem = mem.KillClone()
+	} else if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	io.Close()
+	f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+	flip(t, f, at+byteAt, bit)
+	if withoutIndex {
+		mem.Remove("/data/orders-3/00000000000000000000.index")
+	}
+	d = openDir(t, mem, "/data")
+	l, rep := openLog(t, d, cfg)
+	defer l.Close()
+	if rep.Damaged() || l.EndOffset() != 60 {
+		t.Fatalf("log end %d, %+v", l.EndOffset(), rep)
+	}
+	got := map[int64]bool{}
+	for o := range int64(60) {
+		r, err := l.Plan(o, 60, 1, true)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Errorf("plan at %d: %v", o, err)
+			}
+			continue
+		}
+		good, _ := r.Warm()
+		for _, b := range bytesOf(t, good) {
+			if b.BaseOffset() != o {
+				t.Errorf("read at %d gives %d", o, b.BaseOffset())
+			}
+			got[b.BaseOffset()] = true
+		}
+		r.Release()
+	}
+	if got[int64(damaged)] {
+		t.Errorf("the damaged batch is sent")
+	}
+	for o := range int64(60) {
+		if near := o - int64(damaged); !got[o] && (near < -1 || near > 1) {
+			t.Errorf("offset %d cannot be read", o)
+		}
+	}
+	io = NewPwritevIO()
+	defer io.Close()
+	if base := appendAll(t, io, l, 0, batchOf(t0, 1, 100)); base != 60 {
+		t.Errorf("append at %d, want 60", base)
+	}
+}
+
+// A power cut may have torn any of the writes that were not synced: the log ends at the
+// first one, and what is sound behind it is kept in a file.
+func TestPowerCutEndsTheLogAtATornWrite(t *testing.T) {
+	mem, _, l := newMemLog(t)
+	io := testIO()
+	defer io.Close()
+	for range 10 {
+		appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+	}
+	mem = mem.RebootClone()
+	f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+	size, _ := f.Size()
+	flip(t, f, size/2, 0)
+	d := openDir(t, mem, "/data")
+	l, rep := openLog(t, d, smallConfig())
+	if l.EndOffset() != 5 || len(rep.SetAside) != 1 {
+		t.Errorf("the log ends at %d, set aside %v", l.EndOffset(), rep.SetAside)
+	}
+	// Once all logs were opened, a kill leaves damage only.
+	d.MarkRecovered()
+	for range 5 {
+		appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+	}
+	mem = mem.KillClone()
+	f, _ = mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+	flip(t, f, size/2, 0)
+	if l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig()); l.EndOffset() != 10 {
+		t.Errorf("after a kill the log ends at %d", l.EndOffset())
 	}
 }
 

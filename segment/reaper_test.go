@@ -76,7 +76,7 @@ func (c *cuts) onlyDoomed(t *testing.T, root string) {
 func grownLog(t *testing.T, d *Dir, tp model.TopicPartition, segments int, size int64, delayMs int64) *Log {
 	t.Helper()
 	cfg := smallConfig()
-	cfg.SegmentBytes, cfg.DeleteDelayMs, cfg.RetentionBytes = 64, delayMs, 0
+	cfg.SegmentBytes, cfg.DeleteDelayMs, cfg.RetentionBytes = 64, delayMs, 1
 	l, _, err := d.OpenLog(tp, testTopic, cfg)
 	if err != nil {
 		t.Fatal(err)

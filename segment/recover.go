@@ -202,6 +202,10 @@ func (r *recovery) check() error {
 			}
 			r.segs = r.segs[:i]
 			return nil
+		} else if s.base > r.end && l.dir.sameBoot && slices.Contains(r.o.indexes, r.end) {
+			// A segment began here whose file is gone, though not its index, which no kill
+			// does: reads of the gap are refused (missing).
+			r.end = s.base
 		} else if s.base != r.end {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
@@ -234,33 +238,77 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 	w := newWalk(s.file, s.size)
 	defer w.done()
 	var head [record.HeaderSize]byte
-	for pos < s.size {
-		h, err := w.header(pos)
-		switch {
-		case errors.Is(err, errEnd):
-			return pos, fmt.Sprintf("%d bytes are less than a batch header", s.size-pos), nil
-		case errors.Is(err, ErrCorrupt):
-			return pos, err.Error(), nil
-		case err != nil:
+	b := record.Batch(head[:])
+	interval := int64(l.cfg.IndexIntervalBytes)
+	for gap := interval; pos < s.size; gap = interval {
+		bad, err := r.checkBatch(w, s, pos, b)
+		if err != nil {
 			return pos, "", err
 		}
-		copy(head[:], h) // the checksum moves the window
-		b := record.Batch(head[:])
-		if b.BaseOffset() < r.end || b.BaseOffset()-s.base > 1<<31-1 {
-			return pos, fmt.Sprintf("batch at offset %d where at least %d is expected", b.BaseOffset(), r.end), nil
-		}
-		if err := w.checksum(pos, h); errors.Is(err, ErrCorrupt) {
-			return pos, err.Error(), nil
-		} else if err != nil {
-			return pos, "", err
+		if bad != nil {
+			next, err := r.goRound(w, s, pos, bad)
+			if err != nil || next == pos {
+				return pos, bad.Error(), err
+			}
+			pos, gap = next, -1 // the way there is blocked, so it gets an index entry
+			if bad, err = r.checkBatch(w, s, pos, b); bad != nil || err != nil {
+				return pos, "", errors.Join(bad, err) // it was sound a moment ago
+			}
 		}
 		r.checkEpoch(s, pos, b)
-		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), int64(l.cfg.IndexIntervalBytes))
+		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), gap)
 		r.rep.CheckedBytes += int64(b.Size())
 		r.end = b.LastOffset() + 1
 		pos += int64(b.Size())
 	}
 	return pos, "", nil
+}
+
+// checkBatch copies the header of the batch at pos to head. bad says why it does not
+// continue the log.
+func (r *recovery) checkBatch(w *walk, s *segment, pos int64, head record.Batch) (bad, err error) {
+	h, err := w.header(pos)
+	switch {
+	case errors.Is(err, errEnd):
+		return fmt.Errorf("%d bytes are less than a batch header", s.size-pos), nil
+	case errors.Is(err, ErrCorrupt):
+		return err, nil
+	case err != nil:
+		return nil, err
+	}
+	copy(head, h) // the checksum moves the window
+	if head.BaseOffset() < r.end || head.BaseOffset()-s.base > 1<<31-1 {
+		return fmt.Errorf("batch at offset %d where at least %d is expected", head.BaseOffset(), r.end), nil
+	}
+	if err = w.checksum(pos, h); err == nil {
+		err = w.passesOver(pos, head, r.end)
+	}
+	if errors.Is(err, ErrCorrupt) {
+		return err, nil
+	}
+	return nil, err
+}
+
+// goRound finds the sound batch behind what is no continuation, if that can only be damage:
+// where the system ran on, nothing but the end of the last write is torn. Reads of what
+// lies between are refused. next is pos where the log ends there.
+func (r *recovery) goRound(w *walk, s *segment, pos int64, why error) (next int64, err error) {
+	if !r.l.dir.sameBoot {
+		return pos, nil
+	}
+	next, found, err := w.behind(pos, r.end)
+	if err != nil || !found {
+		return pos, err
+	}
+	h, err := w.header(next)
+	if err != nil {
+		return pos, err
+	}
+	r.l.log.Error("bytes of a segment are no batch; reads of what was there are refused",
+		"file", s.file.Path(), "position", pos, "bytes", next-pos, "offset", r.end, "next_offset", h.BaseOffset(), "reason", why)
+	s.file.sound.unknownBelow(next)
+	r.end = h.BaseOffset()
+	return next, nil
 }
 
 // checkEpoch takes the leader epoch of a sound batch up. One that is wrong is no end of the

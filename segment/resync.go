@@ -51,6 +51,21 @@ func (w *walk) resync(from, expect int64) (pos int64, found bool, err error) {
 	return 0, false, nil
 }
 
+// behind looks for the next sound batch behind a damaged one at pos, with an offset of at
+// least expect: where its length leads to, which spares looking into what it holds, or else
+// anywhere.
+func (w *walk) behind(pos, expect int64) (next int64, found bool, err error) {
+	if h, err := w.header(pos); err == nil {
+		next = pos + int64(h.Size())
+		if h, err = w.header(next); err == nil && h.BaseOffset() >= expect && h.BaseOffset()-w.file.base < 1<<31 {
+			if err = w.checksum(next, h); err == nil || !errors.Is(err, ErrCorrupt) {
+				return next, err == nil, err
+			}
+		}
+	}
+	return w.resync(pos+1, expect)
+}
+
 // plausible spares the checksum where it cannot be right.
 func (w *walk) plausible(b []byte, pos, expect int64) bool {
 	h := record.Batch(b[:record.HeaderSize])

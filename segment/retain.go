@@ -49,7 +49,8 @@ func (l *Log) raiseStart(offset int64) {
 
 // Retain removes whole segments that the configuration lets go: below the log
 // start always; by age of their newest record and by size if cleanup.policy
-// has "delete". The active segment is rolled first when its turn comes. The
+// has "delete". The active segment is rolled first when its turn comes: by size
+// only where nothing may stay (retention.bytes=0). The
 // files go in the background after file.delete.delay.ms; readers that hold
 // ranges keep them. Returns how many segments went. Owner.
 func (l *Log) Retain(nowMs int64) (deleted int, err error) {
@@ -116,7 +117,7 @@ func (l *Log) expired(nowMs int64) (int, error) {
 		if !l.cfg.DeletePolicy {
 			return n, nil
 		}
-		if l.cfg.RetentionBytes >= 0 && !last && total-s.size >= l.cfg.RetentionBytes {
+		if l.cfg.RetentionBytes >= 0 && total-s.size >= l.cfg.RetentionBytes {
 			total -= s.size
 			continue
 		}

@@ -120,3 +120,28 @@ func (w *walk) checksum(pos int64, h record.Batch) error {
 	}
 	return nil
 }
+
+// passesOver looks at a batch that begins above the offset that is expected, as batches of
+// cleaned logs do. No checksum covers that offset: where a sound batch behind it goes on
+// within what it passes over, it is ErrCorrupt. Whatever else lies behind it is not for
+// this batch to answer for.
+func (w *walk) passesOver(pos int64, b record.Batch, expect int64) error {
+	base, last, next := b.BaseOffset(), b.LastOffset(), pos+int64(b.Size()) // b dies with the next header
+	if base <= expect {
+		return nil
+	}
+	h, err := w.header(next)
+	if err == nil {
+		offset := h.BaseOffset()
+		if offset < expect || offset > last {
+			return nil
+		}
+		if err = w.checksum(next, h); err == nil {
+			return corruptBatch(w.file.Path(), pos, expect, "batch at offset %d where %d is expected, and behind it one at %d", base, expect, offset)
+		}
+	}
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, errEnd) {
+		return nil
+	}
+	return err
+}

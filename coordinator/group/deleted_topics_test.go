@@ -6,6 +6,7 @@ import (
 	"ringmain/coordinator"
 	"ringmain/coordinator/group/records"
 	"ringmain/metadata"
+	"ringmain/model"
 )
 
 func TestOffsetsOfADeletedTopicAreDeleted(t *testing.T) {
@@ -60,11 +61,66 @@ func TestOffsetsOfATopicOfTheSameNameStay(t *testing.T) {
 	}
 }
 
+// TestOffsetsOfTopicsThatWereDeletedUnseenAreDeletedByALoad is what a kill leaves right
+// after DeleteTopics was answered: the metadata know, the log of the offsets does not.
+func TestOffsetsOfTopicsThatWereDeletedUnseenAreDeletedByALoad(t *testing.T) {
+	h := newHarness(t)
+	h.create("again", 2)
+	h.create("gone", 1)
+	h.create("stays", 1)
+	h.commits(with(with(with(commitRequest("g"), "again", 0, 5), "gone", 0, 6), "stays", 0, 7), nil, nil, nil)
+	h.commit("k", "again", 1, 8)
+	h.step(func(s *coordinator.Step) { // of unknown topic ids
+		for _, topic := range []string{"again", "gone", "stays"} {
+			h.m.write(s, records.OffsetCommit("k", topic, 0, &records.OffsetCommitValue{Offset: 9, LeaderEpoch: model.NoEpoch, ExpireTimestamp: records.NoTimestamp}))
+		}
+	})
+	h.unseen(func() {
+		h.delete("again")
+		h.delete("gone")
+		h.create("again", 2)
+	})
+	h.load()
+	if got := shown(h, h.fetch(9, fetchRequest("g"))); got != "stays-0:7" {
+		t.Error(got)
+	}
+	if got := shown(h, h.fetch(9, fetchRequest("k"))); got != "again-0:9 stays-0:9" {
+		t.Error(got)
+	}
+}
+
+// TestATopicDoesNotInheritOffsetsOfItsName, also before they are deleted.
+func TestATopicDoesNotInheritOffsetsOfItsName(t *testing.T) {
+	h := newHarness(t)
+	h.create("orders", 2)
+	h.commit("g", "orders", 0, 5)
+	h.unseen(func() {
+		h.delete("orders")
+		h.create("orders", 2)
+	})
+	h.commit("g", "orders", 1, 6)
+	h.offsets("orders", map[string]int64{"g": -1})
+	if got := shown(h, h.fetch(9, fetchRequest("g"))); got != "orders-1:6" {
+		t.Error(got)
+	}
+}
+
 func TestDeletionOfMuchIsDoneInSteps(t *testing.T) {
+	for name, loaded := range map[string]bool{"told": false, "found by a load": true} {
+		t.Run(name, func(t *testing.T) { deletesMuchInSteps(t, loaded) })
+	}
+}
+
+func deletesMuchInSteps(t *testing.T, loaded bool) {
 	h := newHarness(t)
 	commits := commitMany(h, 2)
 	before := len(h.log)
-	h.delete("orders")
+	if loaded {
+		h.unseen(func() { h.delete("orders") })
+		h.load()
+	} else {
+		h.delete("orders")
+	}
 	if n := len(h.log) - before; n == 0 || n == commits {
 		t.Errorf("the first step deleted %d of %d offsets", n, commits)
 	}

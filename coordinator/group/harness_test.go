@@ -23,6 +23,8 @@ type harness struct {
 	log   []logged
 	// wallAheadMs is how far the wall clock was set forward.
 	wallAheadMs int64
+	// blind says that the machine is not told of changes.
+	blind bool
 
 	// hold keeps answers back, as while their write is not durable.
 	hold bool
@@ -141,7 +143,16 @@ func (h *harness) change(records ...metadata.Record) {
 		h.t.Fatal(err)
 	}
 	h.img = img
-	h.step(func(s *coordinator.Step) { h.m.TopicsChanged(s, delta) })
+	if !h.blind {
+		h.step(func(s *coordinator.Step) { h.m.TopicsChanged(s, delta) })
+	}
+}
+
+// unseen changes the metadata without telling the machine.
+func (h *harness) unseen(change func()) {
+	h.blind = true
+	change()
+	h.blind = false
 }
 
 // create makes a topic with partitions on brokers 1, 2, 3 in turn; its id is new.

@@ -18,7 +18,7 @@ type Machine struct {
 	expiry coordinator.Deadline
 	// dropping goes on deleting the offsets of deletedTopics.
 	dropping      coordinator.Deadline
-	deletedTopics []*metadata.Topic
+	deletedTopics []deletedTopic
 	// deleting goes on with deletions, the oldest first.
 	deleting  coordinator.Deadline
 	deletions []deletion
@@ -63,6 +63,7 @@ func (m *Machine) Loaded(s *coordinator.Step) {
 	}
 	m.expiry.Fire, m.dropping.Fire, m.deleting.Fire = m.expire, m.dropNext, m.deleteOn
 	m.deadlines.Put(&m.expiry, s.NowMs+m.cfg.RetentionCheckMs)
+	m.dropOrphans(s)
 }
 
 // NextDeadline implements coordinator.Machine.

@@ -18,8 +18,9 @@ import (
 //   - What is not there, be it the group, the partition or the commit, is offset -1
 //     without an error.
 //   - Version 9 and newer may name a member, which is checked if the group is there.
-//   - Version 10 names topics by id, and an offset that was committed for a topic of
-//     the same name with another id is not that topic's: it reads as -1.
+//   - Version 10 names topics by id.
+//   - An offset that was committed for a deleted topic is not that of a topic which has its
+//     name now: it reads as -1.
 //   - stable makes no difference: only commits of transactions are ever unstable.
 func (m *Machine) OffsetFetch(s *coordinator.Step, version int16, stable bool, req *kmsg.OffsetFetchRequestGroup, reply func(kmsg.OffsetFetchResponseGroup, error)) {
 	resp := kmsg.NewOffsetFetchResponseGroup()
@@ -55,6 +56,8 @@ func (g *group) fetch(img *metadata.Image, version int16, topics []kmsg.OffsetFe
 			} else {
 				code = kerr.UnknownTopicID.Code
 			}
+		} else if topic := img.Topic(name); topic != nil {
+			id = topic.ID
 		}
 		partitions := make([]kmsg.OffsetFetchResponseGroupTopicPartition, len(t.Partitions))
 		for j, p := range t.Partitions {
@@ -75,16 +78,19 @@ func (g *group) fetchAll(img *metadata.Image, version int16) []kmsg.OffsetFetchR
 	var list []kmsg.OffsetFetchResponseGroupTopic
 	for _, name := range slices.Sorted(maps.Keys(g.offsets.topics)) {
 		answer := kmsg.OffsetFetchResponseGroupTopic{Topic: name}
+		id := model.TopicID{}
+		if topic := img.Topic(name); topic != nil {
+			id = topic.ID
+		}
 		if version >= 10 {
-			topic := img.Topic(name)
-			if topic == nil {
+			if id.IsZero() {
 				continue
 			}
-			answer.TopicID = topic.ID
+			answer.TopicID = id
 		}
 		for _, p := range slices.Sorted(maps.Keys(g.offsets.topics[name].commits)) {
 			partition := noOffset(p)
-			if g.fetchPartition(name, answer.TopicID, &partition) {
+			if g.fetchPartition(name, id, &partition) {
 				answer.Partitions = append(answer.Partitions, partition)
 			}
 		}

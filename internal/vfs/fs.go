@@ -36,6 +36,9 @@ type FS interface {
 	// Space gives the size and the usable free bytes of the volume that
 	// holds name.
 	Space(name string) (total, usable int64, err error)
+	// BootID names the system's run: while it is the same, everything that was written
+	// is there, synced or not. "" where that cannot be known.
+	BootID() string
 }
 
 // File is one open file. Offsets are given with every call; there is no

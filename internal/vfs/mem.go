@@ -22,6 +22,7 @@ type Mem struct {
 	dirs  map[string]*memDir
 	locks map[string]bool
 	now   func() time.Time
+	boots int
 }
 
 // memDir maps a base name to a file; directories are keys of Mem.dirs and

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 )
 
 // sector is the unit in which a disk writes or does not write.
@@ -12,18 +13,33 @@ const sector = 512
 // KillClone is what a new process finds after SIGKILL: every write and every
 // rename, no locks.
 func (m *Mem) KillClone() *Mem {
-	return m.clone(func(d *memDir) map[string]*inode { return d.names }, func(n *inode) []byte { return n.data })
+	c := m.clone(func(d *memDir) map[string]*inode { return d.names }, func(n *inode) []byte { return n.data })
+	c.boots = m.boots
+	return c
 }
+
+// RebootClone is what a new process finds after a power cut that happened to take
+// nothing.
+func (m *Mem) RebootClone() *Mem {
+	c := m.KillClone()
+	c.boots++
+	return c
+}
+
+// BootID changes with CrashClone and RebootClone.
+func (m *Mem) BootID() string { return strconv.Itoa(m.boots) }
 
 // CrashClone is what a new process finds after a power cut. Synced bytes and
 // names are there. Of a name that was made, moved or removed since the last
 // SyncDir of its directory, chance decides for each name; of bytes written
 // since the last sync, either none, all, or any set of sectors made it.
 func (m *Mem) CrashClone(rng *rand.Rand) *Mem {
-	return m.clone(
+	c := m.clone(
 		func(d *memDir) map[string]*inode { return mixNames(d, rng) },
 		func(n *inode) []byte { return mixBytes(n.synced, n.data, rng) },
 	)
+	c.boots = m.boots + 1
+	return c
 }
 
 // clone copies what is reachable from the roots. Names and bytes are chosen

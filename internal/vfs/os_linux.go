@@ -2,6 +2,8 @@ package vfs
 
 import (
 	"io"
+	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -76,4 +78,13 @@ func allocate(fd int, off, n int64) error {
 		return nil
 	}
 	return err
+}
+
+// BootID is the kernel's (random(4)).
+func (OS) BootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
 }

@@ -43,3 +43,6 @@ func fsync(fd int) error {
 func fdatasync(fd int) error { return fsync(fd) }
 
 func allocate(int, int64, int64) error { return nil }
+
+// BootID is not known.
+func (OS) BootID() string { return "" }
