@@ -20,7 +20,6 @@ import (
 func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.JoinGroupRequest, client Client, reply func(*kmsg.JoinGroupResponse, error)) {
 	p := &joining{req.ResponseKind().(*kmsg.JoinGroupResponse), reply}
 	p.response.Generation = -1
-	p.response.MemberID = req.MemberID
 	c := g.members.(*consumer)
 	unknown := req.MemberID == ""
 	id := req.MemberID
