@@ -69,6 +69,10 @@ func (m *Machine) consumerGroupHeartbeat(s *coordinator.Step, req *kmsg.Consumer
 	if req.MemberEpoch < 0 {
 		return c.leave(s, req, response)
 	}
+	// Who is not in a full group is told that first: to join again would be in vain.
+	if r = c.full(req.MemberID, req.InstanceID); r != nil {
+		return r
+	}
 	cm, r := c.known(req.MemberID, req.InstanceID)
 	if r == nil {
 		r = cm.checkEpoch(req)
