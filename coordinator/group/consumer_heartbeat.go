@@ -372,12 +372,13 @@ func (c *consumer) note(s *coordinator.Step, id string, said records.ConsumerGro
 	}
 	named := !slices.Equal(names, m.said.SubscribedTopicNames)
 	matched := regex != m.regex()
+	// An expression that is not resolved yet gives no reason to assign: its
+	// resolution will, if it stands for topics.
+	bump := named || matched && c.isResolved(m.regex()) || assignor != c.assignorName()
 	if matched {
 		c.dropRegexes(s)
 	}
-	// An expression that is not resolved yet gives no reason to assign: its
-	// resolution will.
-	bump := c.refreshRegexes(s, m) || named || matched && c.isResolved(m.regex()) || assignor != c.assignorName()
+	bump = c.refreshRegexes(s, m) || bump
 	c.follow(s, bump)
 	return named || matched
 }
