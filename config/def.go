@@ -84,7 +84,8 @@ type Def struct {
 	// when the topic or group sets none; empty when there is none.
 	ServerKey  string
 	Importance Importance
-	// Internal keys are taken and never shown, as in Kafka.
+	// Internal keys are taken and, but for those that a group or its broker set, never
+	// shown, as in Kafka.
 	Internal bool
 	Status   Status
 	// Doc says in one or two sentences what the key is for, with its unit.

@@ -45,22 +45,34 @@ func (l Layers) DescribeTopic(overrides map[string]string) []Entry {
 	return out
 }
 
-// DescribeGroup lists every key of a group that sets overrides itself.
+// DescribeGroup lists every key of a group that sets overrides itself. Internal keys
+// are shown where they are set, by the group or by the broker.
 func (l Layers) DescribeGroup(overrides map[string]string) []Entry {
-	out := make([]Entry, 0, len(groupTable.visible()))
-	for i := range groupTable.visible() {
+	out := make([]Entry, 0, len(groupTable.defs))
+	for i := range groupTable.defs {
 		d := &groupTable.defs[i]
-		below := []Synonym{{Name: d.Name, Value: d.Default, Source: SourceDefault}}
-		if d.ServerKey != "" {
-			below = l.synonyms(d.ServerKey)
-			if d.Name == "streams.assignor.name" && len(below) > 0 {
-				// The broker has a list, of which the first is the default.
-				below[0].Value = firstItem(below[0].Value)
-			}
+		e := describe(d, overrides, SourceGroup, l.belowGroup(d))
+		if !d.Internal || e.Source != SourceDefault {
+			out = append(out, e)
 		}
-		out = append(out, describe(d, overrides, SourceGroup, below))
 	}
 	return out
+}
+
+// belowGroup is what holds for a group that does not set the key itself.
+func (l Layers) belowGroup(d *Def) []Synonym {
+	if d.ServerKey == "" {
+		return []Synonym{{Name: d.Name, Value: d.Default, Source: SourceDefault}}
+	}
+	below := l.synonyms(d.ServerKey)
+	if d.Internal { // whose default the broker does not show
+		below = append(below, Synonym{Name: d.ServerKey, Value: d.Default, Source: SourceDefault})
+	}
+	if d.Name == "streams.assignor.name" && len(below) > 0 {
+		// The broker has a list, of which the first is the default.
+		below[0].Value = firstItem(below[0].Value)
+	}
+	return below
 }
 
 func firstItem(list string) string {

@@ -51,6 +51,7 @@ func TestDescribeIsKafkas(t *testing.T) {
 		Cluster: map[string]string{"log.retention.ms": "5000", "log.segment.bytes": "3000000", "custom.z": "1", "min.insync.replicas": "1"},
 	}
 	static := Layers{Server: l.Server}
+	onLoop := Layers{Server: mustLoad(t, pairs("group.consumer.assignor.offload.enable=false"))}
 	topic := map[string]string{"segment.bytes": "4000000", "message.timestamp.type": "LogAppendTime", "cleanup.policy": " delete , compact "}
 	for _, c := range []struct {
 		entries    []Entry
@@ -98,6 +99,9 @@ func TestDescribeIsKafkas(t *testing.T) {
 		{l.DescribeGroup(nil), "share.auto.offset.reset", "latest @5 : share.auto.offset.reset=latest@5"},
 		{l.DescribeGroup(nil), "streams.assignor.name", "sticky @5 : group.streams.assignors=sticky@5"},
 		{l.DescribeGroup(nil), "errors.deadletterqueue.topic.name", " @5 : errors.deadletterqueue.topic.name=@5"},
+		{l.DescribeGroup(nil), "streams.num.warmup.replicas", "<null> @0 :"},
+		{l.DescribeGroup(map[string]string{"streams.num.warmup.replicas": "0"}), "streams.num.warmup.replicas", "0 @8 : streams.num.warmup.replicas=0@8 group.streams.num.warmup.replicas=2@5"},
+		{onLoop.DescribeGroup(nil), "consumer.assignor.offload.enable", "false @4 : group.consumer.assignor.offload.enable=false@4 group.consumer.assignor.offload.enable=true@5"},
 		{DescribeClientMetrics(map[string]string{"interval.ms": "1000", "match": "client_id=.*"}), "interval.ms", "1000 @7 : interval.ms=1000@7"},
 		{DescribeClientMetrics(map[string]string{"interval.ms": "1000", "match": "client_id=.*"}), "metrics", " @5 :"},
 		{DescribeClientMetrics(nil), "interval.ms", "300000 @5 :"},

@@ -93,11 +93,16 @@ func (l Layers) groupNumber(overrides map[string]string, name string) int64 {
 }
 
 func (l Layers) validateGroupNames(overrides map[string]string) error {
-	const assignor, letter = "streams.assignor.name", "errors.deadletterqueue.topic.name"
+	const assignor, letter, tags = "streams.assignor.name", "errors.deadletterqueue.topic.name", "streams.rack.aware.assignment.tags"
 	if name, ok := overrides[assignor]; ok {
 		registered, _ := l.value("group.streams.assignors").([]string)
-		if !slices.Contains(registered, strings.TrimSpace(name)) {
-			return &InvalidError{Key: assignor, Value: name, Message: fmt.Sprintf("%s '%s' is not a registered task assignor. Registered assignors are: [%s].", assignor, name, strings.Join(registered, ", "))}
+		if asked := strings.TrimSpace(name); !slices.Contains(registered, asked) {
+			return &InvalidError{Key: assignor, Value: name, Message: fmt.Sprintf("%s '%s' is not a registered task assignor. Registered assignors are: [%s].", assignor, asked, strings.Join(registered, ", "))}
+		}
+	}
+	if text, ok := overrides[tags]; ok {
+		if items, _ := splitList(text); len(items) > 0 && len(items) <= strings.Count(text, ",") {
+			return &InvalidError{Key: tags, Value: text, Message: tags + " must not contain duplicate tag keys."}
 		}
 	}
 	if name, ok := overrides[letter]; ok && strings.HasPrefix(strings.TrimSpace(name), "__") {

@@ -20,7 +20,6 @@ import (
 func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.JoinGroupRequest, client Client, reply func(*kmsg.JoinGroupResponse, error)) {
 	p := &joining{req.ResponseKind().(*kmsg.JoinGroupResponse), reply}
 	p.response.Generation = -1
-	p.response.MemberID = req.MemberID
 	c := g.members.(*consumer)
 	unknown := req.MemberID == ""
 	id := req.MemberID
@@ -71,6 +70,7 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 		now = member.said
 	}
 	updateClassic(&now, req, client, subscription)
+	generation := c.epoch // of the classic group: what changes with it is for the next one
 	changed := c.note(s, id, now)
 	if !downgrade {
 		c.assign(s)
@@ -87,7 +87,7 @@ func (m *Machine) joinConsumerGroup(s *coordinator.Step, g *group, req *kmsg.Joi
 	p.response.MemberID, p.response.Generation = id, member.epoch
 	p.response.ProtocolType, p.response.Protocol = kmsg.StringPtr(consumerProtocolType), &req.Protocols[0].Name
 	if downgrade {
-		c.downgrade(s, c.assignmentEpoch < c.epoch)
+		c.downgrade(s, generation, c.assignmentEpoch < c.epoch)
 	}
 	p.answer(s)
 }

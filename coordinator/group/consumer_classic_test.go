@@ -251,8 +251,13 @@ func TestClassicJoinsThatAreRefused(t *testing.T) {
 		"instance of another":  {classicJoin{id: "x", instance: "i", topics: topics}, kerr.FencedInstanceID.Code},
 		"asks for a member id": {classicJoin{topics: topics}, kerr.MemberIDRequired.Code},
 	} {
-		if j := sc.join(row.j); j.ErrorCode != row.code {
+		j := sc.join(row.j)
+		if j.ErrorCode != row.code {
 			t.Errorf("%s: %+v", name, j)
+		}
+		// Unlike a classic group, this one does not say the id again that it refuses.
+		if (j.MemberID != "") != (row.code == kerr.MemberIDRequired.Code) {
+			t.Errorf("%s: refused with the member id %q", name, j.MemberID)
 		}
 	}
 	if j := sc.join(classicJoin{id: "c", topics: topics, protocols: []string{"range", "roundrobin"}}); j.ErrorCode != 0 || *j.Protocol != "range" {
@@ -264,7 +269,7 @@ func TestClassicJoinsThatAreRefused(t *testing.T) {
 	if j := sc.join(classicJoin{id: "d", topics: topics, protocols: []string{"roundrobin"}}); j.ErrorCode != 0 {
 		t.Errorf("%+v", j)
 	}
-	if j := sc.join(classicJoin{id: "e", topics: topics, protocols: []string{"roundrobin"}}); j.ErrorCode != kerr.GroupMaxSizeReached.Code {
+	if j := sc.join(classicJoin{id: "e", topics: topics, protocols: []string{"roundrobin"}}); j.ErrorCode != kerr.GroupMaxSizeReached.Code || j.MemberID != "" {
 		t.Errorf("one too many: %+v", j)
 	}
 }

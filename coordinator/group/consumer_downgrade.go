@@ -46,9 +46,10 @@ func (c *consumer) classicSize() int {
 // but for its partitions.
 const topicNameRoom = 256
 
-// downgrade makes the group a classic one with the members that are not leaving, who
-// keep what they are to have. rebalance asks them to share it out among themselves.
-func (c *consumer) downgrade(s *coordinator.Step, rebalance bool, leaving ...*consumerMember) {
+// downgrade makes the group a classic one of this generation, with the members that
+// are not leaving, who keep what they are to have. rebalance asks them to share it out
+// among themselves.
+func (c *consumer) downgrade(s *coordinator.Step, generation int32, rebalance bool, leaving ...*consumerMember) {
 	gone := make(map[*consumerMember]bool, len(leaving))
 	for _, m := range leaving {
 		gone[m] = true
@@ -61,7 +62,7 @@ func (c *consumer) downgrade(s *coordinator.Step, rebalance bool, leaving ...*co
 	}
 	m, id, protocol := c.m, c.g.id, chooseProtocol(stay)
 	v := &records.GroupMetadataValue{
-		ProtocolType: consumerProtocolType, Generation: c.epoch, Protocol: &protocol, CurrentStateTimestamp: s.WallMs,
+		ProtocolType: consumerProtocolType, Generation: generation, Protocol: &protocol, CurrentStateTimestamp: s.WallMs,
 	}
 	protocols := map[string][]kmsg.JoinGroupRequestProtocol{}
 	for _, member := range stay {

@@ -69,6 +69,10 @@ func (m *Machine) consumerGroupHeartbeat(s *coordinator.Step, req *kmsg.Consumer
 	if req.MemberEpoch < 0 {
 		return c.leave(s, req, response)
 	}
+	// Who is not in a full group is told that first: to join again would be in vain.
+	if r = c.full(req.MemberID, req.InstanceID); r != nil {
+		return r
+	}
 	cm, r := c.known(req.MemberID, req.InstanceID)
 	if r == nil {
 		r = cm.checkEpoch(req)
@@ -368,12 +372,13 @@ func (c *consumer) note(s *coordinator.Step, id string, said records.ConsumerGro
 	}
 	named := !slices.Equal(names, m.said.SubscribedTopicNames)
 	matched := regex != m.regex()
+	// An expression that is not resolved yet gives no reason to assign: its
+	// resolution will, if it stands for topics.
+	bump := named || matched && c.isResolved(m.regex()) || assignor != c.assignorName()
 	if matched {
 		c.dropRegexes(s)
 	}
-	// An expression that is not resolved yet gives no reason to assign: its
-	// resolution will.
-	bump := c.refreshRegexes(s, m) || named || matched && c.isResolved(m.regex()) || assignor != c.assignorName()
+	bump = c.refreshRegexes(s, m) || bump
 	c.follow(s, bump)
 	return named || matched
 }

@@ -280,6 +280,10 @@ func TestMaxSize(t *testing.T) {
 	other := joins("e", "t")
 	other.instance = "j"
 	sc.refused(other, kerr.GroupMaxSizeReached.Code)
+	sc.refused(beat{id: "e", epoch: 1}, kerr.GroupMaxSizeReached.Code)
+	sc.refused(beat{id: "e", instance: "j", epoch: 1}, kerr.GroupMaxSizeReached.Code)
+	sc.refused(beat{id: "e", instance: "i", epoch: 1}, kerr.FencedInstanceID.Code)
+	sc.refused(beat{id: "e", epoch: -1}, kerr.UnknownMemberID.Code)
 	if g := sc.beat(joins("a", "t")); g.code != 0 {
 		t.Errorf("a member that begins again got %+v", g)
 	}

@@ -111,7 +111,7 @@ func (c *consumer) fence(s *coordinator.Step, members ...*consumerMember) {
 		}
 	}
 	if c.mayDowngrade(s, len(c.members)-len(members), classic, 0) {
-		c.downgrade(s, true, members...)
+		c.downgrade(s, c.epoch, true, members...)
 		return
 	}
 	for _, m := range members {

@@ -150,6 +150,26 @@ func TestAStaticMemberChangesItsProtocol(t *testing.T) {
 	sc.shows("Stable", 2, 2)
 }
 
+// TestAStaticMemberChangesItsProtocolAndItsTopics: the classic group goes on from the
+// epoch that the other one had, and its own next generation is the first with them.
+func TestAStaticMemberChangesItsProtocolAndItsTopics(t *testing.T) {
+	sc := newScene(t)
+	sc.topic("t", 2)
+	sc.topic("u", 2)
+	b := joins("m", "t")
+	b.instance = "i"
+	sc.served(b, 2, parts("t", 0, 1))
+	sc.beat(beat{id: "m", instance: "i", epoch: -2})
+	if j := sc.join(classicJoin{instance: "i", topics: []string{"u"}}); j.ErrorCode != 0 {
+		t.Fatalf("%+v", j)
+	}
+	if got := sc.classicState(); got != "PreparingRebalance" {
+		t.Errorf("the group is %s", got)
+	}
+	sc.served(joins("n", "t"), 3, share{})
+	sc.shows("Reconciling", 3, 3)
+}
+
 func TestMigrationPolicy(t *testing.T) {
 	for _, policy := range []MigrationPolicy{{}, {Upgrade: true}, {Downgrade: true}} {
 		sc := newMachineScene(t, asKafka, func(cfg *Config) { cfg.Migration = policy })

@@ -72,6 +72,18 @@ func TestSubscriptionsByExpression(t *testing.T) {
 	}
 }
 
+// TestExpressionsForNoTopics give no reason to assign: the epoch stays.
+func TestExpressionsForNoTopics(t *testing.T) {
+	sc := newScene(t)
+	sc.topic("t", 1)
+	sc.served(joinsWith("a", sc.named("none.*")), 1, share{})
+	sc.shows("Stable", 1, 1)
+	b := joinsWith("b", sc.named("none.*"))
+	b.topics = []string{"t"}
+	sc.served(b, 2, parts("t", 0))
+	sc.shows("Reconciling", 2, 2)
+}
+
 // TestExpressionsFollowTheTopics that are created, and find what else has changed at
 // the latest with the refresh interval.
 func TestExpressionsFollowTheTopics(t *testing.T) {
@@ -169,7 +181,7 @@ func TestExpressionsHaveBounds(t *testing.T) {
 			t.Errorf("%.20s: %d %s", regex, g.code, g.text)
 		}
 	}
-	sc.served(joinsWith("m", strings.Repeat("a", 200)), 2, share{})
+	sc.served(joinsWith("m", strings.Repeat("a", 200)), 1, share{})
 	for text, rows := range map[string]map[string]bool{
 		"a|ab":   {"a": true, "ab": true, "abc": false},
 		`\Qa.b`:  {"a.b": true, "axb": false},
