@@ -251,13 +251,19 @@ func (c *fetchCall) seen(n int) map[sessionKey]int {
 func (c *fetchCall) unknownLast() {
 	slices.SortStableFunc(c.parts, func(a, b fetchPart) int {
 		switch {
-		case a.replica != nil && b.replica == nil:
+		case !a.unknown() && b.unknown():
 			return -1
-		case a.replica == nil && b.replica != nil:
+		case a.unknown() && !b.unknown():
 			return 1
 		}
 		return 0
 	})
+}
+
+// unknown tells whether no partition has the name that is asked for. Where the topic
+// was replaced (replacedCode) one has.
+func (p *fetchPart) unknown() bool {
+	return p.replica == nil && p.code != kerr.InconsistentTopicID.Code
 }
 
 func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, maxBytes, epoch, fetched int32) {
@@ -270,7 +276,14 @@ func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, max
 	} else {
 		s = c.b.replicas.topic(k.topic)
 	}
-	if p.replica = s.at(k.index); p.replica == nil {
+	if byID && asked != nil && s != nil {
+		asked.name = s.name
+	}
+	switch p.replica = s.at(k.index); {
+	case p.replica != nil:
+	case s == nil && asked != nil && asked.name != "":
+		p.code = replacedCode(c.b.replicas.topic(asked.name), k.index)
+	default:
 		p.code = missingCode(s, k.index, byID)
 	}
 	c.parts = append(c.parts, p)

@@ -195,6 +195,24 @@ var fetchScenarios = []scenario{
 		resp := s.step("create").ask(with(s.fetch(at{"a", 0, 5}), func(r *kmsg.FetchRequest) { r.SessionEpoch = 0 })).(*kmsg.FetchResponse)
 		s.step("the other way").askAt(other, with(s.fetch(at{"a", 0, 6}), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, 1 }))
 	}},
+	{"session whose topic is replaced", 7, 0, func(s *script) {
+		s.filled("a", 1)
+		s.filled("b", 2)
+		resp := s.step("create").ask(with(s.fetch(at{"a", 0, 6}, at{"b", 0, 6}, at{"b", 1, 6}), func(r *kmsg.FetchRequest) { r.SessionEpoch = 0 })).(*kmsg.FetchResponse)
+		epoch := int32(0)
+		next := func() *kmsg.FetchRequest {
+			epoch++
+			return with(s.fetch(), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, epoch })
+		}
+		s.delete("b")
+		s.step("deleted").ask(next())
+		s.topic("b", 1)
+		s.step("made again with one partition").ask(next())
+		s.step("still").ask(next())
+		if s.v >= 13 {
+			s.step("the new one beside it").ask(with(s.fetch(at{"b", 0, 0}), func(r *kmsg.FetchRequest) { epoch++; r.SessionID, r.SessionEpoch = resp.SessionID, epoch }))
+		}
+	}},
 	{"a topic that was deleted", 0, 0, func(s *script) {
 		s.filled("a", 1)
 		s.step("before").ask(s.fetch(at{"a", 0, 5}))
