@@ -28,6 +28,8 @@ func partitionCode(err error) int16 {
 		return invalid.Kind.Code()
 	case errors.Is(err, partition.ErrNotLeader), errors.Is(err, partition.ErrClosed):
 		return kerr.NotLeaderForPartition.Code
+	case errors.Is(err, partition.ErrDeleted):
+		return kerr.UnknownTopicOrPartition.Code
 	case errors.Is(err, partition.ErrFencedEpoch):
 		return kerr.FencedLeaderEpoch.Code
 	case errors.Is(err, partition.ErrUnknownEpoch):

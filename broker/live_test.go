@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/config"
@@ -466,8 +467,8 @@ func TestAParkedFetchHearsOfTheDeletionOfItsTopic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := resp.(*kmsg.FetchResponse).Topics[0].Partitions[0].ErrorCode; code == 0 {
-		t.Error("a fetch of a deleted topic was answered as if nothing had been")
+	if code := resp.(*kmsg.FetchResponse).Topics[0].Partitions[0].ErrorCode; code != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("a fetch that waited for a topic that was deleted: error %d", code)
 	}
 	if p := other.ask(7, produceRequest(-1, "t", batchOf("x"))).(*kmsg.ProduceResponse).Topics[0].Partitions[0]; p.ErrorCode != 0 || p.BaseOffset != 0 {
 		t.Errorf("produce to the new topic of the name: error %d, offset %d", p.ErrorCode, p.BaseOffset)
