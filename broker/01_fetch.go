@@ -175,18 +175,24 @@ func (c *fetchCall) resolve(req *kmsg.FetchRequest) int16 {
 	}
 	s.epoch = nextEpoch(s.epoch)
 	c.session, c.sessionID, c.incremental = s, id, true
-	for i := range req.ForgottenTopics {
-		t := &req.ForgottenTopics[i]
-		for _, p := range t.Partitions {
-			s.forget(sessionKey{t.Topic, model.TopicID(t.TopicID), p})
-		}
-	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
 			s.set(sessionKey{t.Topic, model.TopicID(t.TopicID), p.Partition}, p.FetchOffset, p.PartitionMaxBytes, p.CurrentLeaderEpoch, p.LastFetchedEpoch)
 		}
+	}
+	for i := range req.ForgottenTopics {
+		t := &req.ForgottenTopics[i]
+		for _, p := range t.Partitions {
+			s.forget(sessionKey{t.Topic, model.TopicID(t.TopicID), p})
+		}
+	}
+	if len(s.parts) == 0 { // nothing to remember: answered without a session, as in Kafka
+		cache.remove(id)
+		c.session, c.sessionID, c.incremental = nil, 0, false
+		c.list(req, byID)
+		return 0
 	}
 	cache.resized(s, len(s.parts))
 	c.parts = slices.Grow(c.parts, len(s.parts))
@@ -218,6 +224,11 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 				fetched = model.NoEpoch
 			}
 			k := sessionKey{t.Topic, model.TopicID(t.TopicID), p.Partition}
+			var asked *sessionPartition
+			if c.session != nil {
+				c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
+				asked = c.session.parts[k]
+			}
 			if at, again := seen[k]; again {
 				c.parts[at].offset, c.parts[at].maxBytes = p.FetchOffset, max(p.PartitionMaxBytes, 0)
 				c.parts[at].epoch, c.parts[at].fetched = epoch, fetched
@@ -225,11 +236,6 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 			}
 			if seen != nil {
 				seen[k] = len(c.parts)
-			}
-			var asked *sessionPartition
-			if c.session != nil {
-				c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
-				asked = c.session.parts[k]
 			}
 			c.add(k, asked, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
 		}
