@@ -272,6 +272,11 @@ func (p *fetchPart) unknown() bool {
 	return p.replica == nil && p.code != kerr.InconsistentTopicID.Code
 }
 
+// absent tells whether the partition is not here at all, by its name or its topic's id.
+func (p *fetchPart) absent() bool {
+	return p.replica == nil && (p.code == kerr.UnknownTopicOrPartition.Code || p.code == kerr.UnknownTopicID.Code)
+}
+
 func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, maxBytes, epoch, fetched int32) {
 	epoch = max(epoch, model.NoEpoch) // Kafka's Fetch takes everything below zero as "none"
 	p := fetchPart{key: k, asked: asked, offset: offset, maxBytes: max(maxBytes, 0), epoch: epoch, fetched: fetched}
@@ -298,7 +303,7 @@ func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, max
 // look plans what can be answered now, and answers or parks. It runs on the
 // connection's loop, again each time the fetch is woken.
 func (c *fetchCall) look() {
-	left, found, failed, full := c.maxBytes, 0, false, false
+	left, found, absent, failed, full := c.maxBytes, 0, 0, false, false
 	first := true
 	files := max(c.b.dirs[0].FileBudget().Max()/fetchFileShare, 1)
 	for i := range c.parts {
@@ -307,6 +312,10 @@ func (c *fetchCall) look() {
 			left, full = 0, true
 		}
 		p.look(c.b, c.readCommitted, left, first)
+		if p.absent() { // the others are waited for: it is absent in the next fetch too
+			absent++
+			continue
+		}
 		if p.code != 0 || p.diverged {
 			failed = true
 			continue
@@ -321,7 +330,7 @@ func (c *fetchCall) look() {
 		}
 	}
 	now := time.Now()
-	if found >= c.minBytes || failed || full || c.closing || len(c.parts) == 0 || !now.Before(c.deadline) || c.b.stopping.Load() {
+	if found >= c.minBytes || failed || full || c.closing || absent == len(c.parts) || !now.Before(c.deadline) || c.b.stopping.Load() {
 		c.deliver()
 		return
 	}
@@ -335,6 +344,9 @@ func (c *fetchCall) park(missing int64) {
 		p := &c.parts[i]
 		p.records.Release()
 		p.records = segment.Range{}
+		if p.absent() {
+			continue
+		}
 		watches = append(watches, partition.Watch{Replica: p.replica, Seen: p.hw, Epoch: p.leader.LeaderEpoch})
 	}
 	var w *partition.Waiter

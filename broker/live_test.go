@@ -475,6 +475,34 @@ func TestAParkedFetchHearsOfTheDeletionOfItsTopic(t *testing.T) {
 	}
 }
 
+// A client that goes on asking for what is gone, beside what is there, would otherwise
+// be answered as fast as it asks.
+func TestAFetchWaitsBesideAPartitionThatIsNotThere(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	c := l.dial()
+	req := fetchRequest("t", 0, time.Hour)
+	req.Topics = append(req.Topics, fetchRequest("gone", 0, 0).Topics[0])
+	c.send(11, req)
+	l.eventually("the fetch is parked", func() bool { return l.deadlines.waiting() == 1 })
+	l.dial().ask(7, produceRequest(-1, "t", batchOf("x")))
+	resp, err := c.receive(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	topics := resp.(*kmsg.FetchResponse).Topics
+	if there := topics[0].Partitions[0]; there.ErrorCode != 0 || len(there.RecordBatches) == 0 {
+		t.Errorf("the partition that is there: error %d, %d bytes", there.ErrorCode, len(there.RecordBatches))
+	}
+	if gone := topics[1].Partitions[0]; gone.ErrorCode != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("the partition that is not there: error %d", gone.ErrorCode)
+	}
+	alone := fetchRequest("gone", 0, time.Hour)
+	if p := c.ask(11, alone).(*kmsg.FetchResponse).Topics[0].Partitions[0]; p.ErrorCode != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("nothing is there: error %d", p.ErrorCode)
+	}
+}
+
 func TestProduceWhileTopicsComeAndGo(t *testing.T) {
 	l := newLive(t, nil)
 	var work sync.WaitGroup
