@@ -175,18 +175,24 @@ func (c *fetchCall) resolve(req *kmsg.FetchRequest) int16 {
 	}
 	s.epoch = nextEpoch(s.epoch)
 	c.session, c.sessionID, c.incremental = s, id, true
-	for i := range req.ForgottenTopics {
-		t := &req.ForgottenTopics[i]
-		for _, p := range t.Partitions {
-			s.forget(sessionKey{t.Topic, model.TopicID(t.TopicID), p})
-		}
-	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
 			s.set(sessionKey{t.Topic, model.TopicID(t.TopicID), p.Partition}, p.FetchOffset, p.PartitionMaxBytes, p.CurrentLeaderEpoch, p.LastFetchedEpoch)
 		}
+	}
+	for i := range req.ForgottenTopics {
+		t := &req.ForgottenTopics[i]
+		for _, p := range t.Partitions {
+			s.forget(sessionKey{t.Topic, model.TopicID(t.TopicID), p})
+		}
+	}
+	if len(s.parts) == 0 { // nothing to remember: answered without a session, as in Kafka
+		cache.remove(id)
+		c.session, c.sessionID, c.incremental = nil, 0, false
+		c.list(req, byID)
+		return 0
 	}
 	cache.resized(s, len(s.parts))
 	c.parts = slices.Grow(c.parts, len(s.parts))
@@ -218,6 +224,11 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 				fetched = model.NoEpoch
 			}
 			k := sessionKey{t.Topic, model.TopicID(t.TopicID), p.Partition}
+			var asked *sessionPartition
+			if c.session != nil {
+				c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
+				asked = c.session.parts[k]
+			}
 			if at, again := seen[k]; again {
 				c.parts[at].offset, c.parts[at].maxBytes = p.FetchOffset, max(p.PartitionMaxBytes, 0)
 				c.parts[at].epoch, c.parts[at].fetched = epoch, fetched
@@ -225,11 +236,6 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 			}
 			if seen != nil {
 				seen[k] = len(c.parts)
-			}
-			var asked *sessionPartition
-			if c.session != nil {
-				c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
-				asked = c.session.parts[k]
 			}
 			c.add(k, asked, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
 		}
@@ -251,13 +257,24 @@ func (c *fetchCall) seen(n int) map[sessionKey]int {
 func (c *fetchCall) unknownLast() {
 	slices.SortStableFunc(c.parts, func(a, b fetchPart) int {
 		switch {
-		case a.replica != nil && b.replica == nil:
+		case !a.unknown() && b.unknown():
 			return -1
-		case a.replica == nil && b.replica != nil:
+		case a.unknown() && !b.unknown():
 			return 1
 		}
 		return 0
 	})
+}
+
+// unknown tells whether no partition has the name that is asked for. Where the topic
+// was replaced (replacedCode) one has.
+func (p *fetchPart) unknown() bool {
+	return p.replica == nil && p.code != kerr.InconsistentTopicID.Code
+}
+
+// absent tells whether the partition is not here at all, by its name or its topic's id.
+func (p *fetchPart) absent() bool {
+	return p.replica == nil && (p.code == kerr.UnknownTopicOrPartition.Code || p.code == kerr.UnknownTopicID.Code)
 }
 
 func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, maxBytes, epoch, fetched int32) {
@@ -270,7 +287,14 @@ func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, max
 	} else {
 		s = c.b.replicas.topic(k.topic)
 	}
-	if p.replica = s.at(k.index); p.replica == nil {
+	if byID && asked != nil && s != nil {
+		asked.name = s.name
+	}
+	switch p.replica = s.at(k.index); {
+	case p.replica != nil:
+	case s == nil && asked != nil && asked.name != "":
+		p.code = replacedCode(c.b.replicas.topic(asked.name), k.index)
+	default:
 		p.code = missingCode(s, k.index, byID)
 	}
 	c.parts = append(c.parts, p)
@@ -279,7 +303,7 @@ func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, max
 // look plans what can be answered now, and answers or parks. It runs on the
 // connection's loop, again each time the fetch is woken.
 func (c *fetchCall) look() {
-	left, found, failed, full := c.maxBytes, 0, false, false
+	left, found, absent, failed, full := c.maxBytes, 0, 0, false, false
 	first := true
 	files := max(c.b.dirs[0].FileBudget().Max()/fetchFileShare, 1)
 	for i := range c.parts {
@@ -288,6 +312,10 @@ func (c *fetchCall) look() {
 			left, full = 0, true
 		}
 		p.look(c.b, c.readCommitted, left, first)
+		if p.absent() { // the others are waited for: it is absent in the next fetch too
+			absent++
+			continue
+		}
 		if p.code != 0 || p.diverged {
 			failed = true
 			continue
@@ -302,7 +330,7 @@ func (c *fetchCall) look() {
 		}
 	}
 	now := time.Now()
-	if found >= c.minBytes || failed || full || c.closing || len(c.parts) == 0 || !now.Before(c.deadline) || c.b.stopping.Load() {
+	if found >= c.minBytes || failed || full || c.closing || absent == len(c.parts) || !now.Before(c.deadline) || c.b.stopping.Load() {
 		c.deliver()
 		return
 	}
@@ -316,6 +344,9 @@ func (c *fetchCall) park(missing int64) {
 		p := &c.parts[i]
 		p.records.Release()
 		p.records = segment.Range{}
+		if p.absent() {
+			continue
+		}
 		watches = append(watches, partition.Watch{Replica: p.replica, Seen: p.hw, Epoch: p.leader.LeaderEpoch})
 	}
 	var w *partition.Waiter

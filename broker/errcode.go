@@ -28,6 +28,8 @@ func partitionCode(err error) int16 {
 		return invalid.Kind.Code()
 	case errors.Is(err, partition.ErrNotLeader), errors.Is(err, partition.ErrClosed):
 		return kerr.NotLeaderForPartition.Code
+	case errors.Is(err, partition.ErrDeleted):
+		return kerr.UnknownTopicOrPartition.Code
 	case errors.Is(err, partition.ErrFencedEpoch):
 		return kerr.FencedLeaderEpoch.Code
 	case errors.Is(err, partition.ErrUnknownEpoch):
@@ -91,6 +93,15 @@ func missingCode(s *served, index int32, byID bool) int16 {
 		return kerr.UnknownTopicID.Code
 	}
 	return kerr.UnknownTopicOrPartition.Code
+}
+
+// replacedCode says why a session's topic id, which was known before, is not any
+// more: named is what has the topic's name now, nil if nothing has (KIP-516).
+func replacedCode(named *served, index int32) int16 {
+	if named.at(index) == nil && !named.isOffline(index) {
+		return kerr.UnknownTopicOrPartition.Code
+	}
+	return kerr.InconsistentTopicID.Code
 }
 
 // namesLogStart tells whether the answer to a failed append says where the log

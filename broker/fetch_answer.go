@@ -87,7 +87,8 @@ func (c *fetchCall) answer() {
 // write appends one partition to the frame.
 func (c *fetchCall) write(w *wire.FetchWriter, p *fetchPart, nodes []wire.NodeEndpoint) []wire.NodeEndpoint {
 	a := wire.NewFetchPartition(p.key.index, p.code)
-	if c.readCommitted || p.replica == nil { // an unknown partition has an empty list, as in Kafka
+	// An unknown partition has an empty list and one that fails has none, as in Kafka.
+	if c.readCommitted && p.code == 0 && !p.diverged || p.unknown() {
 		a.Aborted = noAborted // nothing is transactional yet
 	}
 	if p.code == 0 {

@@ -29,7 +29,8 @@ type sessionPartition struct {
 	maxBytes    int32
 	epoch       int32 // current leader epoch
 	lastFetched int32
-	hw          int64 // as answered last; -1 before the first answer
+	name        string // of the topic, once an id was found to be its
+	hw          int64  // as answered last; -1 before the first answer
 	logStart    int64
 
 	prev, next *sessionPartition

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/config"
@@ -466,11 +467,39 @@ func TestAParkedFetchHearsOfTheDeletionOfItsTopic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := resp.(*kmsg.FetchResponse).Topics[0].Partitions[0].ErrorCode; code == 0 {
-		t.Error("a fetch of a deleted topic was answered as if nothing had been")
+	if code := resp.(*kmsg.FetchResponse).Topics[0].Partitions[0].ErrorCode; code != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("a fetch that waited for a topic that was deleted: error %d", code)
 	}
 	if p := other.ask(7, produceRequest(-1, "t", batchOf("x"))).(*kmsg.ProduceResponse).Topics[0].Partitions[0]; p.ErrorCode != 0 || p.BaseOffset != 0 {
 		t.Errorf("produce to the new topic of the name: error %d, offset %d", p.ErrorCode, p.BaseOffset)
+	}
+}
+
+// A client that goes on asking for what is gone, beside what is there, would otherwise
+// be answered as fast as it asks.
+func TestAFetchWaitsBesideAPartitionThatIsNotThere(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	c := l.dial()
+	req := fetchRequest("t", 0, time.Hour)
+	req.Topics = append(req.Topics, fetchRequest("gone", 0, 0).Topics[0])
+	c.send(11, req)
+	l.eventually("the fetch is parked", func() bool { return l.deadlines.waiting() == 1 })
+	l.dial().ask(7, produceRequest(-1, "t", batchOf("x")))
+	resp, err := c.receive(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	topics := resp.(*kmsg.FetchResponse).Topics
+	if there := topics[0].Partitions[0]; there.ErrorCode != 0 || len(there.RecordBatches) == 0 {
+		t.Errorf("the partition that is there: error %d, %d bytes", there.ErrorCode, len(there.RecordBatches))
+	}
+	if gone := topics[1].Partitions[0]; gone.ErrorCode != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("the partition that is not there: error %d", gone.ErrorCode)
+	}
+	alone := fetchRequest("gone", 0, time.Hour)
+	if p := c.ask(11, alone).(*kmsg.FetchResponse).Topics[0].Partitions[0]; p.ErrorCode != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("nothing is there: error %d", p.ErrorCode)
 	}
 }
 

@@ -55,7 +55,9 @@ func (a *Append) run(s *Shard) {
 	settings := r.settings.Load()
 	var err error
 	switch {
-	case r.deleted.Load() || !role.Local:
+	case r.deleted.Load():
+		err = ErrDeleted
+	case !role.Local:
 		err = ErrNotLeader
 	case r.log.Err() != nil:
 		// Before the check for repetitions: what an offline log remembers of a

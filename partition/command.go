@@ -150,7 +150,7 @@ func (r *Replica) Delete() error {
 	r.deleted.Store(true)
 	return r.do(func(s *Shard) error {
 		delete(s.replicas, r)
-		r.failed(s, ErrNotLeader)
+		r.failed(s, ErrDeleted)
 		s.answer()
 		return r.log.Delete()
 	})

@@ -15,6 +15,8 @@ import (
 var (
 	// ErrNotLeader: this broker does not lead the partition (any more).
 	ErrNotLeader = errors.New("partition: this broker does not lead the partition")
+	// ErrDeleted: the partition's topic was deleted.
+	ErrDeleted = errors.New("partition: the partition was deleted")
 	// ErrNotEnoughReplicas: fewer in-sync replicas than min.insync.replicas; nothing was appended.
 	ErrNotEnoughReplicas = errors.New("partition: fewer in-sync replicas than min.insync.replicas")
 	// ErrChainBroken: an append that this one builds on has failed; nothing was appended.
@@ -124,10 +126,11 @@ func (r *Replica) Deleted() bool { return r.deleted.Load() }
 // (KIP-320).
 func (r *Replica) CheckLeader(epoch int32) error {
 	role := r.role.Load()
-	if r.deleted.Load() || !role.Local {
-		return ErrNotLeader
-	}
 	switch {
+	case r.deleted.Load():
+		return ErrDeleted
+	case !role.Local:
+		return ErrNotLeader
 	case epoch == model.NoEpoch || epoch == role.LeaderEpoch:
 		return nil
 	case epoch < role.LeaderEpoch:

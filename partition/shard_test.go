@@ -414,12 +414,15 @@ func TestDeletingWakesAndAnswersEverybody(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, "wake-up", woken)
-	if a := wait(t, "answer", waiting); !errors.Is(a.Err, ErrNotLeader) {
-		t.Fatalf("append on a deleted partition: %v, want ErrNotLeader", a.Err)
+	if a := wait(t, "answer", waiting); !errors.Is(a.Err, ErrDeleted) {
+		t.Fatalf("append on a deleted partition: %v, want ErrDeleted", a.Err)
 	}
 	close(f.sync.gate)
-	if a := wait(t, "answer", f.append(false, f.batch(-1, -1, 1))); !errors.Is(a.Err, ErrNotLeader) {
-		t.Fatalf("append after the deletion: %v, want ErrNotLeader", a.Err)
+	if a := wait(t, "answer", f.append(false, f.batch(-1, -1, 1))); !errors.Is(a.Err, ErrDeleted) {
+		t.Fatalf("append after the deletion: %v, want ErrDeleted", a.Err)
+	}
+	if err := f.replica.CheckLeader(model.NoEpoch); !errors.Is(err, ErrDeleted) {
+		t.Errorf("a request after the deletion: %v, want ErrDeleted", err)
 	}
 }
 

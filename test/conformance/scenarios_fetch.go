@@ -136,6 +136,23 @@ var fetchScenarios = []scenario{
 			s.step("at %d", offset).ask(s.fetch(at{"a", 0, offset}))
 		}
 	}},
+	{"read committed without an answer", 0, 0, func(s *script) {
+		s.filled("a", 1)
+		committed := func(r *kmsg.FetchRequest) { r.IsolationLevel = 1 }
+		s.step("behind the end").ask(with(s.fetch(at{"a", 0, 99}), committed))
+		s.step("at the end").ask(with(s.fetch(at{"a", 0, 6}), committed))
+		s.step("no such partition").ask(with(s.fetch(at{"a", 9, 0}), committed))
+		s.step("an epoch to come").ask(with(s.fetch(at{"a", 0, 5}), func(r *kmsg.FetchRequest) {
+			committed(r)
+			r.Topics[0].Partitions[0].CurrentLeaderEpoch = 100
+		}))
+		if s.v >= 12 {
+			s.step("a log of its own").ask(with(s.fetch(at{"a", 0, 99}), func(r *kmsg.FetchRequest) {
+				committed(r)
+				r.Topics[0].Partitions[0].LastFetchedEpoch = 0
+			}))
+		}
+	}},
 	{"session", 7, 0, func(s *script) {
 		s.filled("a", 3)
 		s.filled("b", 1)
@@ -189,11 +206,56 @@ var fetchScenarios = []scenario{
 			s.step("epoch %d", epoch).ask(with(s.fetch(), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, epoch }))
 		}
 	}},
+	{"session that names a partition twice", 7, 0, func(s *script) {
+		s.filled("a", 2)
+		resp := s.step("create").ask(with(s.fetch(at{"a", 0, 6}, at{"a", 1, 6}, at{"a", 0, 99}), func(r *kmsg.FetchRequest) { r.SessionEpoch = 0 })).(*kmsg.FetchResponse)
+		s.step("as it was said last").ask(with(s.fetch(), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, 1 }))
+		s.step("again twice").ask(with(s.fetch(at{"a", 0, 99}, at{"a", 0, 5}), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, 2 }))
+	}},
+	{"session that is left without partitions", 7, 0, func(s *script) {
+		s.filled("a", 1)
+		ask := func(name string, id, epoch int32, forgotten []int32, parts ...at) *kmsg.FetchResponse {
+			return s.step("%s", name).ask(with(s.fetch(parts...), func(r *kmsg.FetchRequest) {
+				r.SessionID, r.SessionEpoch = id, epoch
+				if len(forgotten) > 0 {
+					f := kmsg.NewFetchRequestForgottenTopic()
+					f.Topic, f.TopicID, f.Partitions = s.name("a"), s.id("a"), forgotten
+					r.ForgottenTopics = append(r.ForgottenTopics, f)
+				}
+			})).(*kmsg.FetchResponse)
+		}
+		id := ask("one partition", 0, 0, nil, at{"a", 0, 6}).SessionID
+		ask("forgotten", id, 1, []int32{0})
+		ask("after it", id, 2, nil)
+		id = ask("one of nothing", 0, 0, nil).SessionID
+		ask("still nothing", id, 1, nil)
+		id = ask("another of nothing", 0, 0, nil).SessionID
+		ask("something", id, 1, nil, at{"a", 0, 6})
+		ask("replaced in one request", id, 2, []int32{0}, at{"a", 0, 5})
+	}},
 	{"session by names and then by ids", 12, 13, func(s *script) {
 		s.filled("a", 1)
 		other := int16(12 + 13 - s.v)
 		resp := s.step("create").ask(with(s.fetch(at{"a", 0, 5}), func(r *kmsg.FetchRequest) { r.SessionEpoch = 0 })).(*kmsg.FetchResponse)
 		s.step("the other way").askAt(other, with(s.fetch(at{"a", 0, 6}), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, 1 }))
+	}},
+	{"session whose topic is replaced", 7, 0, func(s *script) {
+		s.filled("a", 1)
+		s.filled("b", 2)
+		resp := s.step("create").ask(with(s.fetch(at{"a", 0, 6}, at{"b", 0, 6}, at{"b", 1, 6}), func(r *kmsg.FetchRequest) { r.SessionEpoch = 0 })).(*kmsg.FetchResponse)
+		epoch := int32(0)
+		next := func() *kmsg.FetchRequest {
+			epoch++
+			return with(s.fetch(), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, epoch })
+		}
+		s.delete("b")
+		s.step("deleted").ask(next())
+		s.topic("b", 1)
+		s.step("made again with one partition").ask(next())
+		s.step("still").ask(next())
+		if s.v >= 13 {
+			s.step("the new one beside it").ask(with(s.fetch(at{"b", 0, 0}), func(r *kmsg.FetchRequest) { epoch++; r.SessionID, r.SessionEpoch = resp.SessionID, epoch }))
+		}
 	}},
 	{"a topic that was deleted", 0, 0, func(s *script) {
 		s.filled("a", 1)
