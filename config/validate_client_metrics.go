@@ -35,9 +35,9 @@ func ValidateClientMetrics(overrides map[string]string) error {
 			}
 		case "match":
 			for _, pattern := range v.([]string) {
-				selector, expression, found := strings.Cut(pattern, "=")
-				_, rerr := regexp.Compile(strings.TrimSpace(expression))
-				if !found || !slices.Contains(clientSelectors, strings.TrimSpace(selector)) || rerr != nil {
+				selector, expression, _ := strings.Cut(pattern, "=")
+				_, rerr := regexp.Compile(trim(expression))
+				if expression == "" || strings.Contains(expression, "=") || !slices.Contains(clientSelectors, trim(selector)) || rerr != nil {
 					return &InvalidError{Key: name, Value: overrides[name], Message: "Illegal client matching pattern: " + pattern}
 				}
 			}

@@ -44,6 +44,9 @@ func (l Layers) ValidateGroup(overrides map[string]string) error {
 			if _, err := d.validate(text); err != nil {
 				return err
 			}
+			if err := d.checkRepeats(text); err != nil {
+				return err
+			}
 		}
 	}
 	for _, b := range groupBounds {
@@ -96,11 +99,11 @@ func (l Layers) validateGroupNames(overrides map[string]string) error {
 	const assignor, letter = "streams.assignor.name", "errors.deadletterqueue.topic.name"
 	if name, ok := overrides[assignor]; ok {
 		registered, _ := l.value("group.streams.assignors").([]string)
-		if !slices.Contains(registered, strings.TrimSpace(name)) {
+		if !slices.Contains(registered, trim(name)) {
 			return &InvalidError{Key: assignor, Value: name, Message: fmt.Sprintf("%s '%s' is not a registered task assignor. Registered assignors are: [%s].", assignor, name, strings.Join(registered, ", "))}
 		}
 	}
-	if name, ok := overrides[letter]; ok && strings.HasPrefix(strings.TrimSpace(name), "__") {
+	if name, ok := overrides[letter]; ok && strings.HasPrefix(trim(name), "__") {
 		return &InvalidError{Key: letter, Value: name, Message: letter + ": DLQ topic name must not start with '__'"}
 	}
 	return nil
