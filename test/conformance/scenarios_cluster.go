@@ -87,6 +87,17 @@ var metadataScenarios = []scenario{
 			s.step("cluster").ask(req)
 		}
 	}},
+	{"authorized operations by id", 12, 0, func(s *script) {
+		s.topic("a", 1)
+		req := s.metadata()
+		for _, topic := range []string{"a", "none"} {
+			t := kmsg.NewMetadataRequestTopic()
+			t.TopicID = s.id(topic)
+			req.Topics = append(req.Topics, t)
+		}
+		req.IncludeTopicAuthorizedOperations = true
+		s.ask(req)
+	}},
 }
 
 var apiVersionsScenarios = []scenario{
@@ -215,6 +226,18 @@ var updateFeaturesScenarios = []scenario{
 			req.FeatureUpdates = append(req.FeatureUpdates, u)
 		}
 		s.step("two bad").ask(req)
+	}},
+	{"of one feature", 1, 0, func(s *script) {
+		for _, levels := range [][]int16{{1, 0}, {0, 1000}, {1000, 0}} {
+			req := kmsg.NewPtrUpdateFeaturesRequest()
+			req.TimeoutMillis, req.ValidateOnly = 20000, true
+			for _, level := range levels {
+				u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+				u.Feature, u.MaxVersionLevel, u.UpgradeType = "kraft.version", level, 2
+				req.FeatureUpdates = append(req.FeatureUpdates, u)
+			}
+			s.step("levels %v", levels).ask(req)
+		}
 	}},
 }
 
