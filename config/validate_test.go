@@ -259,6 +259,10 @@ func TestValidateClientMetrics(t *testing.T) {
 		{"interval.ms=3600001", "!Invalid value 3600001 for interval.ms, interval must be between 100 and 3600000 (1 hour)"},
 		{"interval.ms=x", "Invalid value x for configuration interval.ms: Not a number of type INT"},
 		{"match=foo", "Illegal client matching pattern: foo"},
+		// Of several mistakes: unknown keys, then what is no value, then what is out of bounds.
+		{"zzz=1 interval.ms=x", "!Unknown client metrics configuration: zzz"},
+		{"interval.ms=1 metrics=,", "Configuration 'metrics' values must not be empty."},
+		{"match=foo interval.ms=1", "!Invalid value 1 for interval.ms, interval must be between 100 and 3600000 (1 hour)"},
 		{"foo=1", "!Unknown client metrics configuration: foo"},
 	} {
 		checkError(t, c[0], ValidateClientMetrics(settings(c[0])), c[1])
