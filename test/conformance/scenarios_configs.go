@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -229,6 +231,25 @@ var named = []struct {
 	{topicResource, "none"}, {topicResource, "a/b"}, {topicResource, ""}, {brokerResource, "99"}, {brokerResource, "x"}, {groupResource, ""}, {clientMetricsResource, ""},
 }
 
+// kindsOfValues are values that are good for some key and bad for others.
+var kindsOfValues = []string{
+	"-2", "-1", "0", "1", "2", "10", "1000", "1048576", "2147483647", "2147483648", "9223372036854775807", "9223372036854775808", "", "x", " 5 ", "\t7\n", "\u00a05", "1.5", "0x10", "+5", "007", "1_000", "5L", "0.5f", "1e-3",
+	"true", " FALSE ", "yes", "delete", "delete,compact", "delete,delete", ",", "delete,", "*", "*,*", "0:1", "0:1,0:1", "0:1,", "gzip", " gzip ", "GZIP", "LogAppendTime", "latest", "by_duration:PT1H", "by_duration:-PT1H", "by_duration:P1DT-1H",
+	"read_committed", "sticky", "__x", "a,b", "a,a", "127.0.0.1:5", "PLAINTEXT://:1", "client_id=x", "client_id=",
+}
+
+// changeable lists the keys of a resource that may be changed while the broker runs.
+func (s *script) changeable(kind kmsg.ConfigResourceType, name string) (keys []string) {
+	resp := s.quiet(4, s.configs(kind, name)).(*kmsg.DescribeConfigsResponse)
+	for _, c := range resp.Resources[0].Configs {
+		if !c.ReadOnly && !strings.HasPrefix(c.Name, "ringmain.") {
+			keys = append(keys, c.Name)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
 var incrementalAlterConfigsScenarios = []scenario{
 	{"operations", 0, 0, func(s *script) {
 		s.topic("a", 1, "retention.ms", "1000")
@@ -289,6 +310,25 @@ var incrementalAlterConfigsScenarios = []scenario{
 		}
 		for _, key := range []string{"match", "metrics"} {
 			s.quiet(1, s.changes(clientMetricsResource, s.name("m"), change{key, 1, "null"}))
+		}
+	}},
+	{"every key with every kind of value", 1, 1, func(s *script) {
+		s.topic("a", 1)
+		for _, r := range []struct {
+			kind kmsg.ConfigResourceType
+			name string
+		}{{topicResource, s.name("a")}, {brokerResource, "1"}, {groupResource, s.name("g")}, {clientMetricsResource, s.name("m")}} {
+			for _, key := range s.changeable(r.kind, r.name) {
+				byCode := map[string]any{}
+				for _, value := range kindsOfValues {
+					req := s.changes(r.kind, r.name, change{key, 0, value})
+					req.ValidateOnly = true
+					code := fmt.Sprint(s.quiet(1, req).(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode)
+					values, _ := byCode[code].([]any)
+					byCode[code] = append(values, any(value))
+				}
+				s.steps = append(s.steps, step{fmt.Sprintf("%d %s", r.kind, key), byCode})
+			}
 		}
 	}},
 	{"values and ranges", 0, 0, func(s *script) {
