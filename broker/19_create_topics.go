@@ -21,7 +21,9 @@ import (
 //
 // -1 partitions or replicas stand for the broker's defaults in every version:
 // KIP-464 made it part of v4, Kafka takes it in older ones too. With a timeout
-// of 0 or less nothing is done and all is REQUEST_TIMED_OUT, as in Kafka.
+// of 0 or less nothing is done, and each entry is REQUEST_TIMED_OUT whatever else is
+// wrong with it, unless none could have been done anyway: Kafka's behaviour, and
+// that of the other requests that change topics.
 //
 // The answer comes when the topics are served here. Two names in one request
 // that differ only in '.' and '_' do not collide with each other, only with
@@ -50,10 +52,13 @@ func createTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 			specs = append(specs, specOf(t))
 		}
 	}
-	whole := a.tooManyPartitions(specs)
-	if req.TimeoutMillis <= 0 {
-		whole = bare(kerr.RequestTimedOut)
+	if req.TimeoutMillis <= 0 && len(specs) > 0 {
+		for i := range req.Topics {
+			resp.Topics = append(resp.Topics, refusedTopic(req.Topics[i].Topic, bare(kerr.RequestTimedOut)))
+		}
+		return resp
 	}
+	whole := a.tooManyPartitions(specs)
 	var outcome []topicOutcome
 	if whole == nil && len(specs) > 0 {
 		outcome, whole = a.createTopics(ctx, req, specs)

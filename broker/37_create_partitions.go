@@ -26,6 +26,7 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 		named[req.Topics[i].Topic]++
 	}
 	var growths []*growth
+	open := false // a topic is asked for as it should be
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		n := named[t.Topic]
@@ -37,13 +38,19 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 			g.bad = refuse(kerr.InvalidRequest, "topic %q is named more than once in the request", t.Topic)
 			named[t.Topic] = 0
 		}
+		open = open || g.bad == nil
 		growths = append(growths, g)
 	}
+	if req.TimeoutMillis <= 0 && open {
+		for i := range req.Topics {
+			out := kmsg.NewCreatePartitionsResponseTopic()
+			out.Topic, out.ErrorCode = req.Topics[i].Topic, kerr.RequestTimedOut.Code
+			resp.Topics = append(resp.Topics, out)
+		}
+		return resp
+	}
 	var whole *refusal
-	switch {
-	case req.TimeoutMillis <= 0:
-		whole = bare(kerr.RequestTimedOut)
-	case len(growths) > 0:
+	if len(growths) > 0 {
 		whole = a.createPartitions(ctx, req, growths)
 	}
 	for _, g := range growths {

@@ -17,6 +17,7 @@ import (
 //     at, as in Kafka: every v0 request is an upgrade
 //   - v2 one error for all in place of a result for each feature
 //   - of several updates of a feature the last one counts
+//   - the request's timeout is not looked at, as in Kafka
 //
 // All updates of a request are done, or none.
 var updateFeaturesAPI = api{key: 57, min: 0, max: 2, serve: updateFeatures}
@@ -55,7 +56,7 @@ func updateFeatures(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg
 	case req.Version >= 1 && req.ValidateOnly:
 		_, err = plan(a.meta.Image())
 	default:
-		err = a.change(ctx, req.TimeoutMillis, plan)
+		err = a.change(ctx, configTimeoutMs, plan)
 	}
 	if err != nil {
 		resp.ErrorCode, resp.ErrorMessage = adminRefusal(err).wire()

@@ -132,6 +132,12 @@ var createTopicsScenarios = []scenario{
 			req.TimeoutMillis = ms
 			s.step("%d and a mistake", ms).ask(req)
 		}
+		one := newTopic{name: "t", partitions: 1, replication: 1}
+		for _, others := range [][]newTopic{{one}, {{name: "=__cluster_metadata", partitions: 1, replication: 1}}, {one, {name: "a/b", partitions: 1, replication: 1}}} {
+			req := s.creation(append(others, one)...)
+			req.TimeoutMillis = 0
+			s.step("%d topics, one twice", len(others)).ask(req)
+		}
 	}},
 }
 
@@ -187,6 +193,21 @@ var deleteTopicsScenarios = []scenario{
 		same.Topics = append(same.Topics, by("b").Topics...)
 		s.step("by name and by id").ask(same)
 	}},
+	{"timeouts", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, ms := range []int32{0, -1} {
+			req := s.removal("none", "a", "a")
+			if s.v >= 6 {
+				req.Topics[1].Topic, req.Topics[1].TopicID = nil, s.id("a")
+			}
+			req.TimeoutMillis = ms
+			s.step("%d", ms).ask(req)
+			req = s.removal("a", "a")
+			req.TimeoutMillis = ms
+			s.step("%d, one twice", ms).ask(req)
+		}
+		s.exists("a")
+	}},
 	{"made again", 6, 6, func(s *script) {
 		s.filled("a", 1)
 		before := s.id("a")
@@ -213,6 +234,18 @@ func (s *script) growth(topic string, count int32, assignment ...[]int32) *kmsg.
 }
 
 var createPartitionsScenarios = []scenario{
+	{"timeouts", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, ms := range []int32{0, -1} {
+			req := s.growth("a", 2)
+			req.Topics = append(req.Topics, s.growth("none", 2).Topics[0], req.Topics[0])
+			req.TimeoutMillis = ms
+			s.step("%d", ms).ask(req)
+			req.Topics = []kmsg.CreatePartitionsRequestTopic{req.Topics[0], req.Topics[0]}
+			s.step("%d, one twice", ms).ask(req)
+		}
+		s.exists("a")
+	}},
 	{"counts", 0, 0, func(s *script) {
 		s.topic("a", 2)
 		for _, n := range []int32{4, 4, 3, 0, -1, 5} {
