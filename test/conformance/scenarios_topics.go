@@ -67,6 +67,21 @@ var createTopicsScenarios = []scenario{
 		s.step("collide in one request").ask(s.creation(newTopic{name: "e.f", partitions: 1, replication: 1}, newTopic{name: "e_f", partitions: 1, replication: 1}))
 		s.exists("a.b", "a_b", "c", "d")
 	}},
+	{"of two that collide one is deleted", 0, 0, func(s *script) {
+		e, f := newTopic{name: "e.f", partitions: 1, replication: 1}, newTopic{name: "e_f", partitions: 1, replication: 1}
+		for _, names := range [][]string{{"e.f", "e_f"}, {"e_f", "e.f"}} {
+			s.quiet(4, s.creation(e, f))
+			s.settled()
+			for _, name := range names {
+				s.delete(name)
+				for _, t := range []newTopic{e, f} {
+					req := s.creation(t)
+					req.ValidateOnly = true
+					s.step("%s without %s", t.name, name).ask(req)
+				}
+			}
+		}
+	}},
 	{"several", 0, 0, func(s *script) {
 		s.step("one bad").ask(s.creation(newTopic{name: "a", partitions: 1, replication: 1}, newTopic{name: "b", partitions: 0, replication: 1}, newTopic{name: "c", partitions: 2, replication: 1}))
 		s.step("none").ask(s.creation())
