@@ -52,34 +52,39 @@ func createTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 			specs = append(specs, specOf(t))
 		}
 	}
-	if req.TimeoutMillis <= 0 && len(specs) > 0 {
-		for i := range req.Topics {
-			resp.Topics = append(resp.Topics, refusedTopic(req.Topics[i].Topic, bare(kerr.RequestTimedOut)))
-		}
-		return resp
-	}
-	whole := a.tooManyPartitions(specs)
+	whole := a.creationsRefusal(req, specs)
 	var outcome []topicOutcome
 	if whole == nil && len(specs) > 0 {
 		outcome, whole = a.createTopics(ctx, req, specs)
 	}
-	img := a.meta.Image()
-	resp.Topics = make([]kmsg.CreateTopicsResponseTopic, 0, len(specs)+len(refused))
-	for i := range specs {
-		switch {
-		case whole != nil:
+	if whole != nil { // each entry as it stands, whatever else is wrong with it
+		for i := range req.Topics {
 			if i == maxTold { // a million times the same sentence is 100 MB
 				whole = &refusal{code: whole.code}
 			}
-			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, whole))
-		case outcome[i].bad != nil:
-			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, outcome[i].bad))
-		default:
+			resp.Topics = append(resp.Topics, refusedTopic(req.Topics[i].Topic, whole))
+		}
+		return resp
+	}
+	img := a.meta.Image()
+	resp.Topics = make([]kmsg.CreateTopicsResponseTopic, 0, len(specs)+len(refused))
+	for i := range specs {
+		if bad := outcome[i].bad; bad != nil {
+			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, bad))
+		} else {
 			resp.Topics = append(resp.Topics, a.createdTopic(img, specs[i], outcome[i].plannedTopic))
 		}
 	}
 	resp.Topics = append(resp.Topics, refused...)
 	return resp
+}
+
+// creationsRefusal says why no topic of a request is even looked at.
+func (a *admin) creationsRefusal(req *kmsg.CreateTopicsRequest, specs []topicSpec) *refusal {
+	if req.TimeoutMillis <= 0 && len(specs) > 0 {
+		return bare(kerr.RequestTimedOut)
+	}
+	return a.tooManyPartitions(specs)
 }
 
 // maxTold is how many topics are told in words why the whole request is refused.

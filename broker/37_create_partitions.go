@@ -41,17 +41,21 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 		open = open || g.bad == nil
 		growths = append(growths, g)
 	}
-	if req.TimeoutMillis <= 0 && open {
+	var whole *refusal
+	switch {
+	case req.TimeoutMillis <= 0 && open:
+		whole = bare(kerr.RequestTimedOut)
+	case open:
+		whole = a.createPartitions(ctx, req, growths)
+	}
+	if whole != nil { // each entry as it stands, whatever else is wrong with it
 		for i := range req.Topics {
 			out := kmsg.NewCreatePartitionsResponseTopic()
-			out.Topic, out.ErrorCode = req.Topics[i].Topic, kerr.RequestTimedOut.Code
+			out.Topic = req.Topics[i].Topic
+			out.ErrorCode, out.ErrorMessage = whole.wire()
 			resp.Topics = append(resp.Topics, out)
 		}
 		return resp
-	}
-	var whole *refusal
-	if len(growths) > 0 {
-		whole = a.createPartitions(ctx, req, growths)
 	}
 	for _, g := range growths {
 		out := kmsg.NewCreatePartitionsResponseTopic()
@@ -59,9 +63,6 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 		why := g.bad
 		if why == nil {
 			why = g.late
-		}
-		if why == nil {
-			why = whole
 		}
 		out.ErrorCode, out.ErrorMessage = why.wire()
 		resp.Topics = append(resp.Topics, out)

@@ -50,7 +50,11 @@ var createTopicsScenarios = []scenario{
 		}
 	}},
 	{"too many partitions", 0, 0, func(s *script) {
-		s.step("a thousand million").ask(s.creation(newTopic{name: "a", partitions: 1_000_000_000, replication: 1}))
+		many := newTopic{name: "a", partitions: 1_000_000_000, replication: 1}
+		s.step("a thousand million").ask(s.creation(many))
+		twice := newTopic{name: "b", partitions: 1, replication: 1}
+		s.step("and others").ask(s.creation(twice, many, twice, newTopic{name: "=a/b", partitions: 0, replication: 9}))
+		s.step("named twice").ask(s.creation(many, many, twice))
 	}},
 	{"names", 0, 0, func(s *script) {
 		long := strings.Repeat("l", 249-len(s.prefix))
@@ -267,6 +271,9 @@ var createPartitionsScenarios = []scenario{
 			s.step("%d", n).ask(s.growth("a", n))
 		}
 		s.step("a thousand million").ask(s.growth("a", 1_000_000_000))
+		others := s.growth("none", 2)
+		others.Topics = append(others.Topics, s.growth("a", 1_000_000_000).Topics[0], others.Topics[0])
+		s.step("a thousand million, and others").ask(others)
 		for p := range int32(5) {
 			s.ready("a", p)
 		}
