@@ -19,7 +19,8 @@ import (
 //   - a time is looked up record by record, inside compressed batches too
 //   - a special timestamp below its version is UNSUPPORTED_VERSION on that
 //     partition; nothing found is success with offset -1
-//   - a partition named twice is INVALID_REQUEST, once
+//   - a partition named twice is INVALID_REQUEST, once; a topic without partitions
+//     is left out
 var listOffsetsAPI = api{key: keyListOffsets, min: 1, max: 11, serve: listOffsets}
 
 // Special timestamps of ListOffsets.
@@ -87,7 +88,9 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 			}
 			rt.Partitions = append(rt.Partitions, rp)
 		}
-		resp.Topics = append(resp.Topics, rt)
+		if len(rt.Partitions) > 0 {
+			resp.Topics = append(resp.Topics, rt)
+		}
 	}
 	return resp
 }

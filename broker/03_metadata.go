@@ -128,7 +128,7 @@ func (d *topicDescriber) byID(asked []kmsg.MetadataRequestTopic) []kmsg.Metadata
 			continue
 		}
 		out := kmsg.NewMetadataResponseTopic()
-		out.ErrorCode, out.TopicID, out.AuthorizedOperations = kerr.UnknownTopicID.Code, id, d.operations
+		out.ErrorCode, out.TopicID = kerr.UnknownTopicID.Code, id // operations: those of names only
 		unknown = append(unknown, out)
 	}
 	return append(unknown, known...)

@@ -21,7 +21,9 @@ import (
 //
 // -1 partitions or replicas stand for the broker's defaults in every version:
 // KIP-464 made it part of v4, Kafka takes it in older ones too. With a timeout
-// of 0 or less nothing is done and all is REQUEST_TIMED_OUT, as in Kafka.
+// of 0 or less nothing is done, and each entry is REQUEST_TIMED_OUT whatever else is
+// wrong with it, unless none could have been done anyway: Kafka's behaviour, and
+// that of the other requests that change topics.
 //
 // The answer comes when the topics are served here. Two names in one request
 // that differ only in '.' and '_' do not collide with each other, only with
@@ -50,31 +52,39 @@ func createTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 			specs = append(specs, specOf(t))
 		}
 	}
-	whole := a.tooManyPartitions(specs)
-	if req.TimeoutMillis <= 0 {
-		whole = bare(kerr.RequestTimedOut)
-	}
+	whole := a.creationsRefusal(req, specs)
 	var outcome []topicOutcome
 	if whole == nil && len(specs) > 0 {
 		outcome, whole = a.createTopics(ctx, req, specs)
 	}
-	img := a.meta.Image()
-	resp.Topics = make([]kmsg.CreateTopicsResponseTopic, 0, len(specs)+len(refused))
-	for i := range specs {
-		switch {
-		case whole != nil:
+	if whole != nil { // each entry as it stands, whatever else is wrong with it
+		for i := range req.Topics {
 			if i == maxTold { // a million times the same sentence is 100 MB
 				whole = &refusal{code: whole.code}
 			}
-			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, whole))
-		case outcome[i].bad != nil:
-			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, outcome[i].bad))
-		default:
+			resp.Topics = append(resp.Topics, refusedTopic(req.Topics[i].Topic, whole))
+		}
+		return resp
+	}
+	img := a.meta.Image()
+	resp.Topics = make([]kmsg.CreateTopicsResponseTopic, 0, len(specs)+len(refused))
+	for i := range specs {
+		if bad := outcome[i].bad; bad != nil {
+			resp.Topics = append(resp.Topics, refusedTopic(specs[i].name, bad))
+		} else {
 			resp.Topics = append(resp.Topics, a.createdTopic(img, specs[i], outcome[i].plannedTopic))
 		}
 	}
 	resp.Topics = append(resp.Topics, refused...)
 	return resp
+}
+
+// creationsRefusal says why no topic of a request is even looked at.
+func (a *admin) creationsRefusal(req *kmsg.CreateTopicsRequest, specs []topicSpec) *refusal {
+	if req.TimeoutMillis <= 0 && len(specs) > 0 {
+		return bare(kerr.RequestTimedOut)
+	}
+	return a.tooManyPartitions(specs)
 }
 
 // maxTold is how many topics are told in words why the whole request is refused.

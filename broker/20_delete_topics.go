@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -37,16 +38,19 @@ type doomedTopic struct {
 func deleteTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.Response {
 	req := r.(*kmsg.DeleteTopicsRequest)
 	resp := req.ResponseKind().(*kmsg.DeleteTopicsResponse)
-	doomed := doomedTopics(req)
+	asked := askedTopics(req)
+	doomed, open := doomedTopics(asked)
+	if why := a.deletionRefusal(req, open); why != nil {
+		for _, ask := range asked {
+			out := kmsg.NewDeleteTopicsResponseTopic()
+			out.Topic, out.TopicID = ask.Topic, ask.TopicID
+			out.ErrorCode, out.ErrorMessage = why.wire()
+			resp.Topics = append(resp.Topics, out)
+		}
+		return resp
+	}
 	var whole *refusal
-	switch {
-	case req.TimeoutMillis <= 0:
-		whole = bare(kerr.RequestTimedOut)
-	case !a.cfg.DeleteTopics && req.Version < 3:
-		whole = refuse(kerr.InvalidRequest, "topics cannot be deleted on this broker: delete.topic.enable is false")
-	case !a.cfg.DeleteTopics:
-		whole = refuse(kerr.TopicDeletionDisabled, "topics cannot be deleted on this broker: delete.topic.enable is false")
-	case len(doomed) > 0:
+	if len(doomed) > 0 {
 		whole = a.deleteTopics(ctx, req.TimeoutMillis, doomed)
 	}
 	for _, d := range doomed {
@@ -71,16 +75,35 @@ func deleteTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 	return resp
 }
 
-// doomedTopics takes the topics out of the request, each once.
-func doomedTopics(req *kmsg.DeleteTopicsRequest) []*doomedTopic {
-	asked := req.Topics
-	if req.Version < 6 {
-		asked = make([]kmsg.DeleteTopicsRequestTopic, len(req.TopicNames))
-		for i := range req.TopicNames {
-			asked[i].Topic = &req.TopicNames[i]
-		}
+// deletionRefusal says why no topic of a request is even looked for. open tells
+// whether the request has entries that are not refused for themselves.
+func (a *admin) deletionRefusal(req *kmsg.DeleteTopicsRequest, open bool) *refusal {
+	switch {
+	case !a.cfg.DeleteTopics && req.Version < 3:
+		return refuse(kerr.InvalidRequest, "topics cannot be deleted on this broker: delete.topic.enable is false")
+	case !a.cfg.DeleteTopics:
+		return refuse(kerr.TopicDeletionDisabled, "topics cannot be deleted on this broker: delete.topic.enable is false")
+	case req.TimeoutMillis <= 0 && open:
+		return bare(kerr.RequestTimedOut)
 	}
-	var doomed []*doomedTopic
+	return nil
+}
+
+// askedTopics are the entries of a request of any version.
+func askedTopics(req *kmsg.DeleteTopicsRequest) []kmsg.DeleteTopicsRequestTopic {
+	if req.Version >= 6 {
+		return req.Topics
+	}
+	asked := make([]kmsg.DeleteTopicsRequestTopic, len(req.TopicNames))
+	for i := range req.TopicNames {
+		asked[i].Topic = &req.TopicNames[i]
+	}
+	return asked
+}
+
+// doomedTopics takes the topics out of the request, each once. open tells whether
+// any of them is asked for as it should be.
+func doomedTopics(asked []kmsg.DeleteTopicsRequestTopic) (doomed []*doomedTopic, open bool) {
 	byName := make(map[string]*doomedTopic, len(asked))
 	byID := make(map[model.TopicID]*doomedTopic)
 	for i := range asked {
@@ -105,7 +128,7 @@ func doomedTopics(req *kmsg.DeleteTopicsRequest) []*doomedTopic {
 		}
 		doomed = append(doomed, d)
 	}
-	return doomed
+	return doomed, slices.ContainsFunc(doomed, func(d *doomedTopic) bool { return d.bad == nil })
 }
 
 // deleteTopics deletes what can be deleted.

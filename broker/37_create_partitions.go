@@ -26,6 +26,7 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 		named[req.Topics[i].Topic]++
 	}
 	var growths []*growth
+	open := false // a topic is asked for as it should be
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		n := named[t.Topic]
@@ -37,14 +38,24 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 			g.bad = refuse(kerr.InvalidRequest, "topic %q is named more than once in the request", t.Topic)
 			named[t.Topic] = 0
 		}
+		open = open || g.bad == nil
 		growths = append(growths, g)
 	}
 	var whole *refusal
 	switch {
-	case req.TimeoutMillis <= 0:
+	case req.TimeoutMillis <= 0 && open:
 		whole = bare(kerr.RequestTimedOut)
-	case len(growths) > 0:
+	case open:
 		whole = a.createPartitions(ctx, req, growths)
+	}
+	if whole != nil { // each entry as it stands, whatever else is wrong with it
+		for i := range req.Topics {
+			out := kmsg.NewCreatePartitionsResponseTopic()
+			out.Topic = req.Topics[i].Topic
+			out.ErrorCode, out.ErrorMessage = whole.wire()
+			resp.Topics = append(resp.Topics, out)
+		}
+		return resp
 	}
 	for _, g := range growths {
 		out := kmsg.NewCreatePartitionsResponseTopic()
@@ -52,9 +63,6 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 		why := g.bad
 		if why == nil {
 			why = g.late
-		}
-		if why == nil {
-			why = whole
 		}
 		out.ErrorCode, out.ErrorMessage = why.wire()
 		resp.Topics = append(resp.Topics, out)

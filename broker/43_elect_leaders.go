@@ -25,7 +25,11 @@ func electLeaders(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Res
 	req := r.(*kmsg.ElectLeadersRequest)
 	resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
 	img := a.meta.Image()
-	if req.Topics == nil {
+	whole := electionsRefusal(req)
+	if whole != nil {
+		resp.ErrorCode = whole.code
+	}
+	if whole == nil && req.Topics == nil {
 		for _, name := range img.TopicNames() {
 			t := kmsg.NewElectLeadersResponseTopic()
 			t.Topic = name
@@ -33,17 +37,12 @@ func electLeaders(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Res
 		}
 		return resp
 	}
-	var badType *refusal
-	if req.ElectionType != 0 && req.ElectionType != 1 {
-		badType = refuse(kerr.InvalidRequest, "there is no election type %d: 0 is preferred, 1 is unclean", req.ElectionType)
-		resp.ErrorCode = badType.code
-	}
 	for i := range req.Topics {
 		ask := &req.Topics[i]
 		t := kmsg.NewElectLeadersResponseTopic()
 		t.Topic = ask.Topic
 		for _, index := range ask.Partitions {
-			why := badType
+			why := whole
 			if why == nil {
 				why = electionRefusal(img, ask.Topic, index, req.ElectionType == 1)
 			}
@@ -55,6 +54,17 @@ func electLeaders(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Res
 		resp.Topics = append(resp.Topics, t)
 	}
 	return resp
+}
+
+// electionsRefusal says why no election of a request is even thought of.
+func electionsRefusal(req *kmsg.ElectLeadersRequest) *refusal {
+	switch {
+	case req.TimeoutMillis <= 0:
+		return bare(kerr.RequestTimedOut)
+	case req.Topics != nil && req.ElectionType != 0 && req.ElectionType != 1:
+		return refuse(kerr.InvalidRequest, "there is no election type %d: 0 is preferred, 1 is unclean", req.ElectionType)
+	}
+	return nil
 }
 
 var electionNotNeeded = refuse(kerr.ElectionNotNeeded, "the partition has the leader that an election could give it")

@@ -16,6 +16,8 @@ import (
 //     validation without effect. The boolean that v0 has instead is not looked
 //     at, as in Kafka: every v0 request is an upgrade
 //   - v2 one error for all in place of a result for each feature
+//   - of several updates of a feature the last one counts
+//   - the request's timeout is not looked at, as in Kafka
 //
 // All updates of a request are done, or none.
 var updateFeaturesAPI = api{key: 57, min: 0, max: 2, serve: updateFeatures}
@@ -29,10 +31,10 @@ const (
 func updateFeatures(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.Response {
 	req := r.(*kmsg.UpdateFeaturesRequest)
 	resp := req.ResponseKind().(*kmsg.UpdateFeaturesResponse)
+	updates := lastUpdates(req.FeatureUpdates)
 	plan := func(img *metadata.Image) ([]metadata.Record, error) {
 		var records []metadata.Record
-		for i := range req.FeatureUpdates {
-			u := &req.FeatureUpdates[i]
+		for _, u := range updates {
 			kind := u.UpgradeType
 			if req.Version == 0 {
 				kind = featureUpgrade
@@ -49,12 +51,12 @@ func updateFeatures(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg
 	}
 	var err error
 	switch {
-	case len(req.FeatureUpdates) == 0:
+	case len(updates) == 0:
 		return resp
 	case req.Version >= 1 && req.ValidateOnly:
 		_, err = plan(a.meta.Image())
 	default:
-		err = a.change(ctx, req.TimeoutMillis, plan)
+		err = a.change(ctx, configTimeoutMs, plan)
 	}
 	if err != nil {
 		resp.ErrorCode, resp.ErrorMessage = adminRefusal(err).wire()
@@ -67,6 +69,22 @@ func updateFeatures(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg
 		resp.Results = append(resp.Results, out)
 	}
 	return resp
+}
+
+// lastUpdates gives each feature's last update, in the order in which the features
+// come first.
+func lastUpdates(all []kmsg.UpdateFeaturesRequestFeatureUpdate) []kmsg.UpdateFeaturesRequestFeatureUpdate {
+	var last []kmsg.UpdateFeaturesRequestFeatureUpdate
+	at := make(map[string]int, len(all))
+	for _, u := range all {
+		if i, again := at[u.Feature]; again {
+			last[i] = u
+			continue
+		}
+		at[u.Feature] = len(last)
+		last = append(last, u)
+	}
+	return last
 }
 
 // featureRefusal says why a feature cannot go from one level to another.

@@ -30,6 +30,7 @@ func TestUpdateFeatures(t *testing.T) {
 		{0, nil, 0}, {1, nil, 0}, {2, nil, 0},
 		{0, []update{good}, 0}, {1, []update{good, good}, 0}, {2, []update{good}, 0}, {1, []update{featureUpdate("metadata.version", 33, 2)}, 0},
 		{1, []update{featureUpdate("kraft.version", 1, 1)}, 0},
+		{1, []update{featureUpdate("kraft.version", 9, 2), featureUpdate("kraft.version", 0, 2)}, 0}, {1, []update{featureUpdate("kraft.version", 0, 2), featureUpdate("kraft.version", 9, 2)}, 95}, // the last one counts
 		{1, []update{featureUpdate("nope", 1, 1)}, 95}, {2, []update{featureUpdate("nope", 0, 2)}, 95}, {0, []update{featureUpdate("", 1, 1)}, 95},
 		{1, []update{featureUpdate("metadata.version", 34, 1)}, 95}, {1, []update{featureUpdate("metadata.version", 3, 2)}, 95},
 		{1, []update{featureUpdate("metadata.version", 0, 3)}, 95}, {1, []update{featureUpdate("metadata.version", -1, 3)}, 95},

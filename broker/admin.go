@@ -170,6 +170,7 @@ func (a *admin) change(ctx context.Context, timeoutMs int32, plan func(*metadata
 }
 
 // configTimeoutMs bounds a change of the requests that carry no timeout of
-// their own (AlterConfigs, IncrementalAlterConfigs, auto-creation). It is
+// their own (AlterConfigs, IncrementalAlterConfigs, auto-creation) or one that Kafka
+// does not look at (UpdateFeatures). It is
 // request.timeout.ms of Kafka's clients.
 const configTimeoutMs = 30000

@@ -91,13 +91,11 @@ func (c *configChange) ref() metadata.ResourceRef {
 	return metadata.ResourceRef{Kind: metadata.ResourceKind(c.kind), Name: c.name}
 }
 
-// checkResource says what is wrong with the name or kind of a resource.
+// checkResource says what is wrong with the kind of a resource, or with the name
+// of a broker.
 func (a *admin) checkResource(c *configChange) *refusal {
 	switch c.kind {
-	case kmsg.ConfigResourceTypeTopic:
-		if c.name == "" {
-			return refuse(kerr.InvalidRequest, "a topic's name is missing: there are no configurations for all topics; set the broker's")
-		}
+	case kmsg.ConfigResourceTypeTopic, kmsg.ConfigResourceTypeClientMetrics, kmsg.ConfigResourceTypeGroupConfig:
 	case kmsg.ConfigResourceTypeBroker:
 		if c.name != "" {
 			return a.checkNode(c.name)
@@ -107,28 +105,37 @@ func (a *admin) checkResource(c *configChange) *refusal {
 			return refuse(kerr.InvalidRequest, "levels of loggers can only be changed one by one (IncrementalAlterConfigs)")
 		}
 		return a.checkNode(c.name)
-	case kmsg.ConfigResourceTypeClientMetrics:
-		if c.name == "" {
-			return refuse(kerr.InvalidRequest, "a subscription to client metrics needs a name")
-		}
-	case kmsg.ConfigResourceTypeGroupConfig:
-		if c.name == "" {
-			return refuse(kerr.InvalidRequest, "a group needs a name: there are no configurations for all groups; set the broker's")
-		}
 	default:
 		return refuse(kerr.InvalidRequest, "there is no resource type %d", c.kind)
 	}
 	return nil
 }
 
-// planConfig gives what a resource shall be set to after a change.
-func (a *admin) planConfig(img *metadata.Image, c *configChange) (map[string]string, *refusal) {
-	if c.kind == kmsg.ConfigResourceTypeTopic && img.Topic(c.name) == nil {
-		if bad := checkTopicName(c.name); bad != nil {
-			return nil, bad
+// checkResourceName says what is wrong with the name of a resource that is no broker.
+func checkResourceName(kind kmsg.ConfigResourceType, name string) *refusal {
+	switch kind {
+	case kmsg.ConfigResourceTypeTopic:
+		if name == "" {
+			return refuse(kerr.InvalidRequest, "a topic's name is missing: there are no configurations for all topics; set the broker's")
 		}
-		return nil, refuse(kerr.UnknownTopicOrPartition, "there is no topic %q", c.name)
+		return checkTopicName(name)
+	case kmsg.ConfigResourceTypeClientMetrics:
+		if name == "" {
+			return refuse(kerr.InvalidRequest, "a subscription to client metrics needs a name")
+		}
+	case kmsg.ConfigResourceTypeGroupConfig:
+		if name == "" {
+			return refuse(kerr.InvalidRequest, "a group needs a name: there are no configurations for all groups; set the broker's")
+		}
 	}
+	return nil
+}
+
+// planConfig gives what a resource shall be set to after a change. Of several
+// mistakes the one is told that Kafka tells: first what is wrong with the
+// operations, then with the resource's name, then with the values, and only then
+// that there is no such topic.
+func (a *admin) planConfig(img *metadata.Image, c *configChange) (map[string]string, *refusal) {
 	layers := a.configs.layers(img, a.cfg.NodeID)
 	holds := layers.BrokerHolds
 	if c.kind == kmsg.ConfigResourceTypeTopic {
@@ -149,7 +156,16 @@ func (a *admin) planConfig(img *metadata.Image, c *configChange) (map[string]str
 	if err != nil {
 		return nil, configRefusal(err)
 	}
-	return next, a.checkConfigs(img, c.ref(), next, c.setKeys())
+	if bad := checkResourceName(c.kind, c.name); bad != nil {
+		return nil, bad
+	}
+	if bad := a.checkConfigs(img, c.ref(), next, c.setKeys()); bad != nil {
+		return nil, bad
+	}
+	if c.kind == kmsg.ConfigResourceTypeTopic && img.Topic(c.name) == nil {
+		return nil, refuse(kerr.UnknownTopicOrPartition, "there is no topic %q", c.name)
+	}
+	return next, nil
 }
 
 // setKeys are the keys that get a value; deleting one is always allowed.

@@ -59,21 +59,19 @@ func (l loggers) alter(edits []configEdit, validateOnly bool) *refusal {
 		}
 	}
 	for _, e := range edits {
-		if e.key != rootLogger {
-			return refuse(kerr.InvalidConfig, "there is no logger %q: the broker has one, %q", e.key, rootLogger)
-		}
-		switch e.op {
-		case kmsg.IncrementalAlterConfigOpSet:
-			level, ok := logLevels[*e.value]
-			if !ok {
-				return refuse(kerr.InvalidConfig, "%q is no level of a logger: it must be one of DEBUG, ERROR, FATAL, INFO, TRACE and WARN", *e.value)
-			}
-			next = level
-		case kmsg.IncrementalAlterConfigOpDelete:
-			return refuse(kerr.InvalidRequest, "logger %q cannot do without a level; set another one", rootLogger)
-		default:
+		switch set, remove := kmsg.IncrementalAlterConfigOpSet, kmsg.IncrementalAlterConfigOpDelete; {
+		case e.op != set && e.op != remove:
 			return refuse(kerr.InvalidRequest, "operation %d is not for loggers: their levels can only be set", e.op)
+		case e.key != rootLogger:
+			return refuse(kerr.InvalidConfig, "there is no logger %q: the broker has one, %q", e.key, rootLogger)
+		case e.op == remove:
+			return refuse(kerr.InvalidRequest, "logger %q cannot do without a level; set another one", rootLogger)
 		}
+		level, ok := logLevels[*e.value]
+		if !ok {
+			return refuse(kerr.InvalidConfig, "%q is no level of a logger: it must be one of DEBUG, ERROR, FATAL, INFO, TRACE and WARN", *e.value)
+		}
+		next = level
 	}
 	if !validateOnly {
 		l.level.Set(next)

@@ -118,10 +118,11 @@ func listKey(kind Kind, key string) bool {
 	return d != nil && d.Type == List
 }
 
-// alterList appends the items that are not there yet, or takes items away.
+// alterList appends the items that are not there yet, or takes items away. An
+// empty item that is to be appended stays, for validation to refuse it.
 func alterList(old, change string, op Op) string {
-	items := looseList(old)
-	for _, item := range looseList(change) {
+	items := slices.DeleteFunc(listItems(old), func(item string) bool { return item == "" })
+	for _, item := range listItems(change) {
 		switch i := slices.Index(items, item); {
 		case op == OpAppend && i < 0:
 			items = append(items, item)
@@ -132,13 +133,15 @@ func alterList(old, change string, op Op) string {
 	return strings.Join(items, ",")
 }
 
-// looseList cuts a list and drops empty items; validation comes later.
-func looseList(text string) []string {
-	var items []string
-	for _, item := range strings.Split(text, ",") {
-		if item = strings.TrimSpace(item); item != "" && !slices.Contains(items, item) {
-			items = append(items, item)
-		}
+// listItems cuts a list as Kafka does where it changes one: commas at its end
+// stand for nothing, and an empty text is one empty item.
+func listItems(text string) []string {
+	items := strings.Split(text, ",")
+	for i := range items {
+		items[i] = trim(items[i])
+	}
+	for len(items) > 0 && items[len(items)-1] == "" && text != "" {
+		items = items[:len(items)-1]
 	}
 	return items
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -92,7 +93,7 @@ func (c Check) problem(name string, v any) (shown, problem string) {
 			}
 		}
 	case notEmpty:
-		if s, ok := v.(string); ok && strings.TrimSpace(s) == "" {
+		if s, ok := v.(string); ok && trim(s) == "" {
 			return s, "String must be non-empty"
 		}
 	case replicas:
@@ -144,7 +145,8 @@ func (c Check) has(word string) bool {
 	return false
 }
 
-var replicaPair = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+// As in Kafka a comma with nothing beside it does no harm.
+var replicaPair = regexp.MustCompile(`^([0-9]+:[0-9]+)?$`)
 
 func replicasOK(items []string) bool {
 	if len(items) == 1 && items[0] == "*" {
@@ -158,9 +160,9 @@ func replicasOK(items []string) bool {
 	return true
 }
 
-// The ISO 8601 durations that a day-time duration may take; at least one part
-// must be there.
-var dayTimeDuration = regexp.MustCompile(`^(?i)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,]\d{0,9})?S)?)?$`)
+// dayTimeDuration is the part of ISO 8601 that Kafka takes for by_duration: days
+// and times, whole or each part with a sign, and fractions of seconds.
+var dayTimeDuration = regexp.MustCompile(`^(?i)([-+]?)P(?:([-+]?\d+)D)?(?:T(?:([-+]?\d+)H)?(?:([-+]?\d+)M)?(?:([-+]?\d+)(?:[.,](\d{0,9}))?S)?)?$`)
 
 func resetOK(s string) bool {
 	if s == "latest" || s == "earliest" {
@@ -171,8 +173,30 @@ func resetOK(s string) bool {
 		return false
 	}
 	parts := dayTimeDuration.FindStringSubmatch(duration)
-	if parts == nil || strings.HasSuffix(strings.ToUpper(duration), "T") {
+	if parts == nil || strings.HasSuffix(strings.ToUpper(duration), "T") || parts[2]+parts[3]+parts[4]+parts[5] == "" {
 		return false
 	}
-	return parts[1]+parts[2]+parts[3]+parts[4] != ""
+	nanos := nanoseconds(parts[2:])
+	if parts[1] == "-" {
+		nanos.Neg(nanos)
+	}
+	seconds := new(big.Int).Div(nanos, big.NewInt(1e9))
+	return nanos.Sign() >= 0 && seconds.IsInt64()
+}
+
+// nanoseconds adds up days, hours, minutes, seconds and the digits of a fraction,
+// which has the sign of its seconds. A part may be missing.
+func nanoseconds(parts []string) *big.Int {
+	total := new(big.Int)
+	for i, unit := range []int64{86400e9, 3600e9, 60e9, 1e9} {
+		if n, ok := new(big.Int).SetString(parts[i], 10); ok {
+			total.Add(total, n.Mul(n, big.NewInt(unit)))
+		}
+	}
+	digits := (parts[4] + "000000000")[:9]
+	if strings.HasPrefix(parts[3], "-") {
+		digits = "-" + digits
+	}
+	fraction, _ := new(big.Int).SetString(digits, 10)
+	return total.Add(total, fraction)
 }

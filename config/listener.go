@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,10 +234,13 @@ func (s *Server) interBroker() error {
 	return nil
 }
 
+// hostCharacters are those that Kafka takes in a host's name or address.
+var hostCharacters = regexp.MustCompile(`^[0-9a-zA-Z%._:-]+$`)
+
 // parseOverrides reads max.connections.per.ip.overrides, a list of
 // address:count.
 func parseOverrides(text string) (map[string]int, error) {
-	items, ok := splitList(text)
+	items, ok := splitList(strings.TrimRight(text, ", ")) // commas at the end stand for nothing
 	if !ok {
 		return nil, fmt.Errorf("max.connections.per.ip.overrides has an empty item in %q", text)
 	}
@@ -253,6 +257,9 @@ func parseOverrides(text string) (map[string]int, error) {
 		host := strings.Trim(strings.TrimSpace(item[:i]), "[]")
 		if host == "" {
 			return nil, fmt.Errorf("max.connections.per.ip.overrides: %q has no address", item)
+		}
+		if !hostCharacters.MatchString(host) {
+			return nil, fmt.Errorf("max.connections.per.ip.overrides: %q is no address", host)
 		}
 		if a, err := netip.ParseAddr(host); err == nil {
 			host = a.Unmap().String()

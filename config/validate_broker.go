@@ -36,7 +36,7 @@ func (l Layers) ValidateBroker(next map[string]string, cluster bool, set []strin
 
 // resident are keys Kafka changes at run time and we do not, because what they
 // govern is not there: they would be stored and do nothing.
-var resident = []string{"listeners", "listener.security.protocol.map", "config.providers", "cordoned.log.dirs"}
+var resident = []string{"listeners", "listener.security.protocol.map", "config.providers", "cordoned.log.dirs", "metric.reporters"}
 
 // stores are the keys of TLS that Kafka changes for one listener at a time only.
 var stores = []string{"ssl.keystore.", "ssl.truststore.", "ssl.key.password"}
@@ -96,11 +96,17 @@ func checkDynamicValue(name, text string) error {
 	if !known {
 		return nil
 	}
-	if _, err := d.validate(text); err != nil {
-		if invalid, ok := err.(*InvalidError); ok {
-			invalid.BadRequest = true
-		}
+	v, err := d.validate(text)
+	if err == nil {
+		err = d.checkRepeats(text)
+	}
+	if invalid, ok := err.(*InvalidError); ok {
+		invalid.BadRequest = true
 		return err
+	}
+	// A file may say 0 and have a broker that nobody reaches; a running one keeps a way in.
+	if n, ok := v.(int64); ok && n == 0 && (base == "max.connections" || base == "max.connection.creation.rate") {
+		return &InvalidError{Key: name, Value: text, BadRequest: true, Message: "Invalid " + base + " 0"}
 	}
 	return nil
 }
@@ -219,13 +225,31 @@ func checkLocalRetention(l Layers, bad func(name, message string) error) error {
 			return bad(c.local, fmt.Sprintf("Invalid value %d for configuration %s: Value must not be more than %s property value: %d", n, c.local, c.total, c.limit))
 		}
 	}
+	for _, c := range []struct {
+		lag, local string
+		total      int64
+	}{
+		{"log.remote.copy.lag.ms", "log.local.retention.ms", l.retentionMs()},
+		{"log.remote.copy.lag.bytes", "log.local.retention.bytes", l.number("log.retention.bytes")},
+	} {
+		limit := l.number(c.local)
+		if limit == -2 {
+			limit = c.total
+		}
+		if n := l.number(c.lag); limit >= 0 && n > limit {
+			return bad(c.lag, fmt.Sprintf("Invalid value %d for configuration %s: Value must not exceed %s (effective value: %d)", n, c.lag, c.local, limit))
+		}
+	}
 	return nil
 }
 
 // checkThreads holds changes of thread counts to half and double, as Kafka
 // does; the counts have no effect here, and tools that probe the rule see it.
 func checkThreads(was, next Layers, set []string) error {
-	for _, name := range []string{"num.io.threads", "num.network.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads", "log.cleaner.threads"} {
+	for _, name := range []string{
+		"num.io.threads", "num.network.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads", "log.cleaner.threads",
+		"remote.log.manager.copier.thread.pool.size", "remote.log.manager.expiration.thread.pool.size", "remote.log.manager.follower.thread.pool.size", "remote.log.reader.threads",
+	} {
 		if !slices.Contains(set, name) {
 			continue
 		}

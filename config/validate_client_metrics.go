@@ -18,29 +18,29 @@ var clientSelectors = []string{"client_instance_id", "client_id", "client_softwa
 // ValidateClientMetrics checks a subscription to client metrics (KIP-714).
 // Errors are *InvalidError with Kafka's messages.
 func ValidateClientMetrics(overrides map[string]string) error {
+	values := map[string]any{}
 	for _, name := range sortedNames(overrides) {
-		d, known := clientMetricsTable.byName[name]
-		if !known {
+		if _, known := clientMetricsTable.byName[name]; !known {
 			return &InvalidError{Key: name, Value: overrides[name], BadRequest: true, Message: "Unknown client metrics configuration: " + name}
 		}
-		v, err := d.validate(overrides[name])
+	}
+	for _, name := range sortedNames(overrides) {
+		v, err := clientMetricsTable.byName[name].validate(overrides[name])
 		if err != nil {
 			return err
 		}
-		switch name {
-		case "interval.ms":
-			if n := v.(int64); n < minPushIntervalMs || n > maxPushIntervalMs {
-				return &InvalidError{Key: name, Value: overrides[name], BadRequest: true,
-					Message: fmt.Sprintf("Invalid value %d for %s, interval must be between %d and %d (1 hour)", n, name, minPushIntervalMs, maxPushIntervalMs)}
-			}
-		case "match":
-			for _, pattern := range v.([]string) {
-				selector, expression, found := strings.Cut(pattern, "=")
-				_, rerr := regexp.Compile(strings.TrimSpace(expression))
-				if !found || !slices.Contains(clientSelectors, strings.TrimSpace(selector)) || rerr != nil {
-					return &InvalidError{Key: name, Value: overrides[name], Message: "Illegal client matching pattern: " + pattern}
-				}
-			}
+		values[name] = v
+	}
+	if n, ok := values["interval.ms"].(int64); ok && (n < minPushIntervalMs || n > maxPushIntervalMs) {
+		return &InvalidError{Key: "interval.ms", Value: overrides["interval.ms"], BadRequest: true,
+			Message: fmt.Sprintf("Invalid value %d for interval.ms, interval must be between %d and %d (1 hour)", n, minPushIntervalMs, maxPushIntervalMs)}
+	}
+	patterns, _ := values["match"].([]string)
+	for _, pattern := range patterns {
+		selector, expression, _ := strings.Cut(pattern, "=")
+		_, err := regexp.Compile(trim(expression))
+		if expression == "" || strings.Contains(expression, "=") || !slices.Contains(clientSelectors, trim(selector)) || err != nil {
+			return &InvalidError{Key: "match", Value: overrides["match"], Message: "Illegal client matching pattern: " + pattern}
 		}
 	}
 	return nil

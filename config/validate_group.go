@@ -96,7 +96,7 @@ func (l Layers) validateGroupNames(overrides map[string]string) error {
 	const assignor, letter, tags = "streams.assignor.name", "errors.deadletterqueue.topic.name", "streams.rack.aware.assignment.tags"
 	if name, ok := overrides[assignor]; ok {
 		registered, _ := l.value("group.streams.assignors").([]string)
-		if asked := strings.TrimSpace(name); !slices.Contains(registered, asked) {
+		if asked := trim(name); !slices.Contains(registered, asked) {
 			return &InvalidError{Key: assignor, Value: name, Message: fmt.Sprintf("%s '%s' is not a registered task assignor. Registered assignors are: [%s].", assignor, asked, strings.Join(registered, ", "))}
 		}
 	}
@@ -105,7 +105,7 @@ func (l Layers) validateGroupNames(overrides map[string]string) error {
 			return &InvalidError{Key: tags, Value: text, Message: tags + " must not contain duplicate tag keys."}
 		}
 	}
-	if name, ok := overrides[letter]; ok && strings.HasPrefix(strings.TrimSpace(name), "__") {
+	if name, ok := overrides[letter]; ok && strings.HasPrefix(trim(name), "__") {
 		return &InvalidError{Key: letter, Value: name, Message: letter + ": DLQ topic name must not start with '__'"}
 	}
 	return nil

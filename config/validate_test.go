@@ -59,6 +59,13 @@ func TestValidateTopic(t *testing.T) {
 		{"min.cleanable.dirty.ratio=x", "Invalid value x for configuration min.cleanable.dirty.ratio: Not a number of type DOUBLE"},
 		// Kafka takes this one, and every comparison with it is false then.
 		{"min.cleanable.dirty.ratio=NaN", "Invalid value NaN for configuration min.cleanable.dirty.ratio: Not a number of type DOUBLE"},
+		{"min.cleanable.dirty.ratio=0.5f", ""},
+		{"min.cleanable.dirty.ratio=0x1p-1D", ""},
+		{"min.cleanable.dirty.ratio=0x.f", "Invalid value 0x.f for configuration min.cleanable.dirty.ratio: Not a number of type DOUBLE"},
+		{"min.cleanable.dirty.ratio=0_1", "Invalid value 0_1 for configuration min.cleanable.dirty.ratio: Not a number of type DOUBLE"},
+		{"min.cleanable.dirty.ratio=f", "Invalid value f for configuration min.cleanable.dirty.ratio: Not a number of type DOUBLE"},
+		// Kafka takes it where a key has no upper bound.
+		{"min.cleanable.dirty.ratio=Infinity", "Invalid value Infinity for configuration min.cleanable.dirty.ratio: Not a number of type DOUBLE"},
 		{"preallocate=yes", "Invalid value yes for configuration preallocate: Expected value to be either true or false"},
 		{"preallocate= TRUE ", ""},
 		{"message.timestamp.type=foo", "Invalid value foo for configuration message.timestamp.type: String must be one of: CreateTime, LogAppendTime"},
@@ -70,6 +77,8 @@ func TestValidateTopic(t *testing.T) {
 		{"leader.replication.throttled.replicas=0:1,1:2", ""},
 		{"leader.replication.throttled.replicas=*", ""},
 		{"leader.replication.throttled.replicas=", ""},
+		{"leader.replication.throttled.replicas=0:1,,0:1,", ""},
+		{"leader.replication.throttled.replicas=*,*", "Invalid value [*, *] for configuration leader.replication.throttled.replicas: leader.replication.throttled.replicas" + list},
 		{"leader.replication.throttled.replicas=none", "Invalid value [none] for configuration leader.replication.throttled.replicas: leader.replication.throttled.replicas" + list},
 		{"foo=1", "Unknown topic config name: foo"},
 		{"=1", "Unknown topic config name: "},
@@ -131,6 +140,12 @@ func TestValidateBroker(t *testing.T) {
 		{"*", "message.max.bytes=", "!Invalid value  for configuration message.max.bytes: Not a number of type INT"},
 		{"1", "max.connections=-1", "!Invalid value -1 for configuration max.connections: Value must be at least 0"},
 		{"1", "max.connections=5", ""},
+		{"*", "max.connections=0", "!Invalid max.connections 0"},
+		{"1", "listener.name.plaintext.max.connections=0", "!Invalid max.connections 0"},
+		{"*", "max.connection.creation.rate=0", "!Invalid max.connection.creation.rate 0"},
+		{"*", "max.connections.per.ip.overrides=127.0.0.1:5,,", ""},
+		{"*", "max.connections.per.ip.overrides=,127.0.0.1:5", "!max.connections.per.ip.overrides has an empty item in \",127.0.0.1:5\""},
+		{"*", "max.connections.per.ip.overrides=PLAINTEXT://:1", "!max.connections.per.ip.overrides: \"PLAINTEXT://\" is no address"},
 		{"1", "listener.name.plaintext.max.connections=5", ""},
 		{"*", "listener.name.plaintext.max.connections=5", ""},
 		{"1", "listener.name.plaintext.max.connections=x", "!Invalid value x for configuration max.connections: Not a number of type INT"},
@@ -141,6 +156,11 @@ func TestValidateBroker(t *testing.T) {
 		{"1", "num.io.threads=1", threads + "num.io.threads=1, value should be at least half the current value 8"},
 		{"1", "num.network.threads=4", ""},
 		{"*", "num.replica.fetchers=2", ""},
+		{"*", "remote.log.reader.threads=4", threads + "remote.log.reader.threads=4, value should be at least half the current value 10"},
+		{"1", "remote.log.manager.copier.thread.pool.size=21", threads + "remote.log.manager.copier.thread.pool.size=21, value should not be greater than double the current value 10"},
+		{"1", "remote.log.manager.expiration.thread.pool.size=20", ""},
+		{"1", "remote.log.manager.follower.thread.pool.size=5", threads + "remote.log.manager.follower.thread.pool.size=5, value should not be greater than double the current value 2"},
+		{"1", "log.cleanup.policy=delete,delete", "!Configuration 'log.cleanup.policy' values must not be duplicated."},
 		{"*", "log.cleanup.policy=foo", "!Invalid value foo for configuration log.cleanup.policy: String must be one of: compact, delete"},
 		{"*", "unclean.leader.election.enable=maybe", "!Invalid value maybe for configuration unclean.leader.election.enable: Expected value to be either true or false"},
 		{"*", "leader.replication.throttled.rate=-1", "!Invalid value -1 for configuration leader.replication.throttled.rate: Value must be at least 0"},
@@ -149,9 +169,15 @@ func TestValidateBroker(t *testing.T) {
 		{"*", "log.roll.jitter.ms=-1", "!log.roll.jitter.ms must be greater than or equal to 0"},
 		{"*", "log.cleaner.dedupe.buffer.size=1", "!log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."},
 		{"*", "log.local.retention.ms=700000000", "!Invalid value 700000000 for configuration log.local.retention.ms: Value must not be more than log.retention.ms property value: 60000000"},
+		{"*", "log.remote.copy.lag.ms=60000000", ""},
+		{"*", "log.remote.copy.lag.ms=60000001", "!Invalid value 60000001 for configuration log.remote.copy.lag.ms: Value must not exceed log.local.retention.ms (effective value: 60000000)"},
+		{"1", "log.local.retention.ms=10 log.remote.copy.lag.ms=11", "!Invalid value 11 for configuration log.remote.copy.lag.ms: Value must not exceed log.local.retention.ms (effective value: 10)"},
+		{"1", "log.retention.bytes=10 log.remote.copy.lag.bytes=11", "!Invalid value 11 for configuration log.remote.copy.lag.bytes: Value must not exceed log.local.retention.bytes (effective value: 10)"},
+		{"1", "log.remote.copy.lag.bytes=11", ""},
 		{"*", "group.consumer.assignment.interval.ms=20000", "!group.consumer.assignment.interval.ms must be less than or equal to group.consumer.max.assignment.interval.ms"},
 		{"*", "transaction.partition.verification.enable=false", ""},
 		// Kafka applies these to its listeners; we have nothing to apply them to.
+		{"1", "metric.reporters=org.example.Reporter", "!Cannot update these configs dynamically: [metric.reporters]"},
 		{"1", "listeners=PLAINTEXT://127.0.0.1:1", "!Cannot update these configs dynamically: [listeners]"},
 		{"1", "sasl.jaas.config=x", "!This broker has PLAINTEXT listeners only and cannot apply these security configs: [sasl.jaas.config]"},
 		{"1", "listener.name.plaintext.ssl.keystore.location=/x", "!This broker has PLAINTEXT listeners only and cannot apply these security configs: [listener.name.plaintext.ssl.keystore.location]"},
@@ -191,7 +217,13 @@ func TestValidateGroup(t *testing.T) {
 		{"share.auto.offset.reset=by_duration:", bad("by_duration:")},
 		{"share.auto.offset.reset=by_duration:PT", bad("by_duration:PT")},
 		{"share.auto.offset.reset=by_duration:P1DT", bad("by_duration:P1DT")},
+		{"share.auto.offset.reset=by_duration:PT-0.5S", bad("by_duration:PT-0.5S")},
+		{"share.auto.offset.reset=by_duration:P99999999999999999D", bad("by_duration:P99999999999999999D")},
 		{"share.auto.offset.reset=by_duration:PT1H", ""},
+		{"share.auto.offset.reset=by_duration:P1DT-1H", ""},
+		{"share.auto.offset.reset=by_duration:-PT-1H", ""},
+		{"share.auto.offset.reset=by_duration:PT1M-0.5S", ""},
+		{"share.auto.offset.reset=by_duration:PT+1H", ""},
 		{"share.auto.offset.reset=by_duration:P2DT1H3M4.5S", ""},
 		{"share.isolation.level=READ_COMMITTED", "Invalid value READ_COMMITTED for configuration share.isolation.level: String must be one of: read_committed, read_uncommitted"},
 		{"streams.num.standby.replicas=3", "streams.num.standby.replicas must be less than or equal to 2"},
@@ -229,12 +261,17 @@ func TestValidateClientMetrics(t *testing.T) {
 		{"interval.ms=3600001", "!Invalid value 3600001 for interval.ms, interval must be between 100 and 3600000 (1 hour)"},
 		{"interval.ms=x", "Invalid value x for configuration interval.ms: Not a number of type INT"},
 		{"match=foo", "Illegal client matching pattern: foo"},
+		// Of several mistakes: unknown keys, then what is no value, then what is out of bounds.
+		{"zzz=1 interval.ms=x", "!Unknown client metrics configuration: zzz"},
+		{"interval.ms=1 metrics=,", "Configuration 'metrics' values must not be empty."},
+		{"match=foo interval.ms=1", "!Invalid value 1 for interval.ms, interval must be between 100 and 3600000 (1 hour)"},
 		{"foo=1", "!Unknown client metrics configuration: foo"},
 	} {
 		checkError(t, c[0], ValidateClientMetrics(settings(c[0])), c[1])
 	}
 	for pattern, want := range map[string]string{
 		"client_id=.*": "", "client_id=a,client_software_name=b.*": "", "client_id": "Illegal client matching pattern: client_id",
+		"client_id=": "Illegal client matching pattern: client_id=", "client_id=a=b": "Illegal client matching pattern: client_id=a=b",
 		"foo=.*": "Illegal client matching pattern: foo=.*", "client_id=[": "Illegal client matching pattern: client_id=[",
 	} {
 		checkError(t, pattern, ValidateClientMetrics(map[string]string{"match": pattern}), want)
@@ -262,6 +299,11 @@ func TestApply(t *testing.T) {
 		{KindTopic, "cleanup.policy=delete,compact", Change{Key: "cleanup.policy", Op: OpSubtract, Value: "delete"}, "cleanup.policy=compact"},
 		{KindTopic, "", Change{Key: "cleanup.policy", Op: OpSubtract, Value: "delete"}, "cleanup.policy="},
 		{KindTopic, "", Change{Key: "cleanup.policy", Op: OpSubtract, Value: "compact"}, "cleanup.policy=delete"},
+		{KindTopic, "", Change{Key: "cleanup.policy", Op: OpAppend, Value: "compact,,"}, "cleanup.policy=delete,compact"},
+		{KindTopic, "", Change{Key: "cleanup.policy", Op: OpAppend, Value: ",compact"}, "cleanup.policy=delete,,compact"}, // for validation to refuse
+		{KindTopic, "", Change{Key: "cleanup.policy", Op: OpAppend, Value: ""}, "cleanup.policy=delete,"},
+		{KindTopic, "", Change{Key: "cleanup.policy", Op: OpSubtract, Value: ",delete,"}, "cleanup.policy="},
+		{KindTopic, "leader.replication.throttled.replicas=0:1,,0:1", Change{Key: "leader.replication.throttled.replicas", Op: OpSubtract, Value: "0:1"}, "leader.replication.throttled.replicas=0:1"},
 		{KindTopic, "", Change{Key: "leader.replication.throttled.replicas", Op: OpAppend, Value: "0:1, 1:1"}, "leader.replication.throttled.replicas=0:1,1:1"},
 		{KindBroker, "log.cleanup.policy=delete", Change{Key: "log.cleanup.policy", Op: OpAppend, Value: "compact"}, "log.cleanup.policy=delete,compact"},
 		{KindTopic, "", Change{Key: "message.format.version", Value: "2.0"}, ""},
@@ -301,5 +343,13 @@ func TestApplyLeavesItsInputAlone(t *testing.T) {
 	changes := []Change{{Key: "message.format.version", Value: "1"}, {Key: "retention.ms", Value: "2"}}
 	if kept, err := Apply(KindTopic, nil, nil, changes); err != nil || !maps.Equal(kept, map[string]string{"retention.ms": "2"}) {
 		t.Errorf("kept %v, error %v", kept, err)
+	}
+}
+
+func TestOnlySpacesAndControlCharactersAreTrimmed(t *testing.T) {
+	for text, taken := range map[string]bool{" 7\t": true, "\r\n7\x01": true, "\u00a07": false, "7\u2003": false, "\u30007": false} {
+		if err := ValidateTopic(map[string]string{"segment.ms": text}); (err == nil) != taken {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // string or []string. The error says what is wrong in Kafka's words, because
 // tools show them.
 func (d *Def) parse(text string) (any, error) {
-	trimmed := strings.TrimSpace(text)
+	trimmed := trim(text)
 	switch d.Type {
 	case Boolean:
 		switch {
@@ -34,13 +34,16 @@ func (d *Def) parse(text string) (any, error) {
 		}
 		return n, nil
 	case Double:
-		f, err := strconv.ParseFloat(trimmed, 64)
+		f, err := parseDouble(trimmed)
 		// Kafka lets NaN through, and then every comparison with it is false.
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			return nil, d.invalid(trimmed, "Not a number of type DOUBLE")
 		}
 		return f, nil
 	case List:
+		if d.Check.kind == replicas {
+			return splitReplicas(trimmed), nil
+		}
 		items, ok := splitList(trimmed)
 		if !ok {
 			return nil, &InvalidError{Key: d.Name, Value: text,
@@ -48,7 +51,7 @@ func (d *Def) parse(text string) (any, error) {
 		}
 		return items, nil
 	default:
-		return text, nil
+		return trimmed, nil
 	}
 }
 
@@ -57,10 +60,6 @@ func (d *Def) validate(text string) (any, error) {
 	v, err := d.parse(text)
 	if err != nil {
 		return nil, err
-	}
-	// Words such as codec names are compared without the spaces around them.
-	if s, ok := v.(string); ok && d.Type == String {
-		v = strings.TrimSpace(s)
 	}
 	if shown, problem := d.Check.problem(d.Name, v); problem != "" {
 		return nil, d.invalid(shown, problem)
@@ -125,13 +124,13 @@ func formatDouble(f float64) string {
 // splitList cuts a comma separated list and drops repeated items; ok is false
 // when an item is empty. An empty text is an empty list.
 func splitList(text string) (items []string, ok bool) {
-	text = strings.TrimSpace(text)
+	text = trim(text)
 	if text == "" {
 		return []string{}, true
 	}
 	seen := map[string]bool{}
 	for _, item := range strings.Split(text, ",") {
-		item = strings.TrimSpace(item)
+		item = trim(item)
 		if item == "" {
 			return nil, false
 		}
@@ -141,4 +140,27 @@ func splitList(text string) (items []string, ok bool) {
 		}
 	}
 	return items, true
+}
+
+// checkRepeats refuses a list that names an item twice, as Kafka does for brokers.
+// In a topic's list, and in a file, the second one is dropped.
+func (d *Def) checkRepeats(text string) error {
+	items, _ := splitList(text)
+	if d.Type == List && trim(text) != "" && len(items) < strings.Count(text, ",")+1 {
+		return &InvalidError{Key: d.Name, Value: text, Message: "Configuration '" + d.Name + "' values must not be duplicated."}
+	}
+	return nil
+}
+
+// splitReplicas cuts a list of throttled replicas, in which items may be empty and
+// repeated.
+func splitReplicas(text string) []string {
+	if text == "" {
+		return []string{}
+	}
+	items := strings.Split(text, ",")
+	for i := range items {
+		items[i] = trim(items[i])
+	}
+	return items
 }

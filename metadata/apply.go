@@ -145,8 +145,9 @@ func (d *draft) topic(r TopicRecord) error {
 	d.own(t)
 	d.img.names = d.img.names.insert(d.edit, r.Name)
 	d.img.flatNames.Store(nil)
-	if strings.ContainsAny(r.Name, "._") {
-		d.img.collisions = d.img.collisions.set(d.edit, collisionKey(r.Name), r.Name)
+	if key := collisionKey(r.Name); strings.ContainsAny(r.Name, "._") {
+		names, _ := d.img.collisions.get(key)
+		d.img.collisions = d.img.collisions.set(d.edit, key, names.insert(d.edit, r.Name))
 	}
 	return nil
 }
@@ -287,7 +288,10 @@ func (d *draft) removeTopic(r RemoveTopicRecord) error {
 	d.img.flatNames.Store(nil)
 	d.img.partitions -= len(t.Partitions)
 	if key := collisionKey(t.Name); strings.ContainsAny(t.Name, "._") {
-		if name, _ := d.img.collisions.get(key); name == t.Name {
+		names, _ := d.img.collisions.get(key)
+		if names = names.remove(d.edit, t.Name); names.n > 0 {
+			d.img.collisions = d.img.collisions.set(d.edit, key, names)
+		} else {
 			d.img.collisions = d.img.collisions.delete(d.edit, key)
 		}
 	}

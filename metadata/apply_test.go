@@ -151,6 +151,30 @@ func TestCollidingTopic(t *testing.T) {
 	}
 }
 
+// One change may make topics that collide with each other. Each of them is there
+// until it is removed, in whatever order that happens.
+func TestCollidingTopicsOfOneChange(t *testing.T) {
+	names := []string{"a.b", "a_b"}
+	for _, removed := range []int{0, 1} {
+		img, _ := mustApply(t, Empty(), append(topicRecords(names[0], topicID(1), 1), topicRecords(names[1], topicID(2), 1)...)...)
+		before := img
+		img, _ = mustApply(t, img, RemoveTopicRecord{ID: topicID(removed + 1)})
+		left := names[1-removed]
+		for _, name := range names {
+			if got := img.CollidingTopic(name); got != left {
+				t.Errorf("without %q, %q collides with %q, want %q", names[removed], name, got, left)
+			}
+			if got := before.CollidingTopic(name); got != name {
+				t.Errorf("the image before changed: %q collides with %q", name, got)
+			}
+		}
+		img, _ = mustApply(t, img, RemoveTopicRecord{ID: topicID(2 - removed)})
+		if got := img.CollidingTopic(left); got != "" {
+			t.Errorf("%q is left of nothing", got)
+		}
+	}
+}
+
 func TestChangesThatDoNotFitAreRefusedWhole(t *testing.T) {
 	base, _ := mustApply(t, Empty(), append([]Record{ClusterRecord{"c"}, ProducerIDsRecord{Next: 1000}}, topicRecords("a", topicID(1), 1)...)...)
 	full := onePartition()

@@ -19,7 +19,7 @@ type Image struct {
 	topics        hashTrie[string, *Topic]
 	topicsByID    hashTrie[model.TopicID, *Topic]
 	names         nameList
-	collisions    hashTrie[string, string] // collisionKey -> topic name
+	collisions    hashTrie[string, nameList] // collisionKey -> names of topics; several may be made by one request
 	partitions    int
 	brokers       []*Broker // by id
 	configs       hashTrie[ResourceRef, map[string]string]
@@ -82,8 +82,9 @@ func (i *Image) CollidingTopic(name string) string {
 		return name
 	}
 	if strings.ContainsAny(name, "._") {
-		other, _ := i.collisions.get(collisionKey(name))
-		return other
+		if others, ok := i.collisions.get(collisionKey(name)); ok {
+			return others.first()
+		}
 	}
 	return ""
 }

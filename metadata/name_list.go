@@ -84,6 +84,9 @@ func (l nameList) remove(e *edit, name string) nameList {
 	return l
 }
 
+// first returns the first name of a list that is not empty.
+func (l nameList) first() string { return l.chunks[0].names[0] }
+
 // flat returns all names in one sorted slice.
 func (l nameList) flat() []string {
 	names := make([]string, 0, l.n)

@@ -27,6 +27,8 @@ var deviations = []deviation{
 	dev("ListOffsets/special timestamps", "-3 of b", ".*", "the largest timestamp is looked for among records that can be read"),
 	dev("CreateTopics/configs", `message\.(downconversion\.enable|format\.version) .*`, ".*", "two keys of old tools are accepted and ignored"),
 	dev("(CreateTopics|DescribeConfigs)/.*", ".*", `.*\[min\.insync\.replicas\].*`, "Kafka stores the default of min.insync.replicas as a cluster-wide setting, for eligible leader replicas"),
+	dev("IncrementalAlterConfigs/every key.*", `4 min\.insync\.replicas`, ".*", "the same: it cannot be set for one broker"),
+	dev("IncrementalAlterConfigs/every key.*", `4 (listener.*|config\.providers|cordoned\.log\.dirs|metric\.reporters|sasl\..*|ssl\..*|principal\.builder\.class)`, ".*", "what governs a thing that is not built in cannot be changed while the broker runs"),
 	dev("DescribeConfigs/broker", "default", `Resources\[0\]\.Configs`, "the same: here it is the only entry"),
 	dev("DescribeConfigs/broker with synonyms.*", ".*", `.*\[(offsets|transaction|share)\..*\]\.ConfigSynonyms\[1\]\.Value`, "the defaults of the internal topics are those of one node"),
 	dev("DescribeQuorum/partitions", ".*", `Nodes\[0\]\.Listeners`, "a single node opens no controller port"),

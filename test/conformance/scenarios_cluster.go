@@ -87,6 +87,17 @@ var metadataScenarios = []scenario{
 			s.step("cluster").ask(req)
 		}
 	}},
+	{"authorized operations by id", 12, 0, func(s *script) {
+		s.topic("a", 1)
+		req := s.metadata()
+		for _, topic := range []string{"a", "none"} {
+			t := kmsg.NewMetadataRequestTopic()
+			t.TopicID = s.id(topic)
+			req.Topics = append(req.Topics, t)
+		}
+		req.IncludeTopicAuthorizedOperations = true
+		s.ask(req)
+	}},
 }
 
 var apiVersionsScenarios = []scenario{
@@ -216,6 +227,28 @@ var updateFeaturesScenarios = []scenario{
 		}
 		s.step("two bad").ask(req)
 	}},
+	{"timeouts", 0, 0, func(s *script) {
+		for _, ms := range []int32{0, -1} {
+			req := kmsg.NewPtrUpdateFeaturesRequest()
+			req.TimeoutMillis = ms
+			u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+			u.Feature, u.MaxVersionLevel, u.UpgradeType = "group.version", 1, 1
+			req.FeatureUpdates = append(req.FeatureUpdates, u)
+			s.step("%d", ms).ask(req)
+		}
+	}},
+	{"of one feature", 1, 0, func(s *script) {
+		for _, levels := range [][]int16{{1, 0}, {0, 1000}, {1000, 0}} {
+			req := kmsg.NewPtrUpdateFeaturesRequest()
+			req.TimeoutMillis, req.ValidateOnly = 20000, true
+			for _, level := range levels {
+				u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+				u.Feature, u.MaxVersionLevel, u.UpgradeType = "kraft.version", level, 2
+				req.FeatureUpdates = append(req.FeatureUpdates, u)
+			}
+			s.step("levels %v", levels).ask(req)
+		}
+	}},
 }
 
 var electLeadersScenarios = []scenario{
@@ -243,6 +276,24 @@ var electLeadersScenarios = []scenario{
 		all := kmsg.NewPtrElectLeadersRequest()
 		all.TimeoutMillis, all.Topics = 20000, nil
 		s.step("all").ours(all)
+	}},
+	{"timeouts", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, ms := range []int32{0, -1} {
+			for _, kind := range []int8{0, 7} {
+				req := kmsg.NewPtrElectLeadersRequest()
+				req.TimeoutMillis, req.ElectionType = ms, kind
+				for _, topic := range []string{"a", "none"} {
+					t := kmsg.NewElectLeadersRequestTopic()
+					t.Topic, t.Partitions = s.name(topic), []int32{0, 9}
+					req.Topics = append(req.Topics, t)
+				}
+				s.step("%d, type %d", ms, kind).ask(req)
+			}
+			all := kmsg.NewPtrElectLeadersRequest()
+			all.TimeoutMillis, all.Topics = ms, nil
+			s.step("%d, all", ms).ours(all)
+		}
 	}},
 }
 

@@ -18,6 +18,19 @@ var listOffsetsScenarios = []scenario{
 			}
 		}
 	}},
+	{"topics without partitions", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, topic := range []string{"a", "none"} {
+			req := s.listOffsets(topic, 0, -1)
+			req.Topics[0].Partitions = nil
+			s.step("%s", topic).ask(req)
+			req.Topics = append(req.Topics, s.listOffsets("a", 0, -1).Topics...)
+			s.step("%s and one with", topic).ask(req)
+		}
+		twice := s.listOffsets("a", 0, -1)
+		twice.Topics = append(twice.Topics, twice.Topics[0])
+		s.step("twice").ask(twice)
+	}},
 	{"by timestamp", 0, 0, func(s *script) {
 		s.topic("a", 2)
 		for p, codec := range []int8{0, 3} {
@@ -190,6 +203,20 @@ var deleteRecordsScenarios = []scenario{
 		none := s.deletion("a", 0, 0)
 		none.Topics = nil
 		s.step("nothing").ask(none)
+	}},
+	{"named twice, or without partitions", 0, 0, func(s *script) {
+		s.filled("a", 2)
+		twice := s.deletion("a", 0, 1)
+		twice.Topics[0].Partitions = append(twice.Topics[0].Partitions, s.deletion("a", 1, 2).Topics[0].Partitions[0], s.deletion("a", 0, 3).Topics[0].Partitions[0])
+		s.step("a partition").ask(twice)
+		twice = s.deletion("a", 0, 5)
+		twice.Topics = append(twice.Topics, s.deletion("none", 0, 0).Topics[0], s.deletion("a", 0, 4).Topics[0], s.deletion("none", 0, 0).Topics[0], s.deletion("a", 1, 4).Topics[0])
+		s.step("topics").ask(twice)
+		for _, topic := range []string{"a", "none"} {
+			empty := s.deletion(topic, 0, 0)
+			empty.Topics[0].Partitions = nil
+			s.step("no partitions of %s", topic).ask(empty)
+		}
 	}},
 }
 

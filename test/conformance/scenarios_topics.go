@@ -50,7 +50,11 @@ var createTopicsScenarios = []scenario{
 		}
 	}},
 	{"too many partitions", 0, 0, func(s *script) {
-		s.step("a thousand million").ask(s.creation(newTopic{name: "a", partitions: 1_000_000_000, replication: 1}))
+		many := newTopic{name: "a", partitions: 1_000_000_000, replication: 1}
+		s.step("a thousand million").ask(s.creation(many))
+		twice := newTopic{name: "b", partitions: 1, replication: 1}
+		s.step("and others").ask(s.creation(twice, many, twice, newTopic{name: "=a/b", partitions: 0, replication: 9}))
+		s.step("named twice").ask(s.creation(many, many, twice))
 	}},
 	{"names", 0, 0, func(s *script) {
 		long := strings.Repeat("l", 249-len(s.prefix))
@@ -66,6 +70,21 @@ var createTopicsScenarios = []scenario{
 		s.step("twice").ask(s.creation(newTopic{name: "c", partitions: 1, replication: 1}, newTopic{name: "d", partitions: 1, replication: 1}, newTopic{name: "c", partitions: 2, replication: 1}))
 		s.step("collide in one request").ask(s.creation(newTopic{name: "e.f", partitions: 1, replication: 1}, newTopic{name: "e_f", partitions: 1, replication: 1}))
 		s.exists("a.b", "a_b", "c", "d")
+	}},
+	{"of two that collide one is deleted", 0, 0, func(s *script) {
+		e, f := newTopic{name: "e.f", partitions: 1, replication: 1}, newTopic{name: "e_f", partitions: 1, replication: 1}
+		for _, names := range [][]string{{"e.f", "e_f"}, {"e_f", "e.f"}} {
+			s.quiet(4, s.creation(e, f))
+			s.settled()
+			for _, name := range names {
+				s.delete(name)
+				for _, t := range []newTopic{e, f} {
+					req := s.creation(t)
+					req.ValidateOnly = true
+					s.step("%s without %s", t.name, name).ask(req)
+				}
+			}
+		}
 	}},
 	{"several", 0, 0, func(s *script) {
 		s.step("one bad").ask(s.creation(newTopic{name: "a", partitions: 1, replication: 1}, newTopic{name: "b", partitions: 0, replication: 1}, newTopic{name: "c", partitions: 2, replication: 1}))
@@ -132,6 +151,12 @@ var createTopicsScenarios = []scenario{
 			req.TimeoutMillis = ms
 			s.step("%d and a mistake", ms).ask(req)
 		}
+		one := newTopic{name: "t", partitions: 1, replication: 1}
+		for _, others := range [][]newTopic{{one}, {{name: "=__cluster_metadata", partitions: 1, replication: 1}}, {one, {name: "a/b", partitions: 1, replication: 1}}} {
+			req := s.creation(append(others, one)...)
+			req.TimeoutMillis = 0
+			s.step("%d topics, one twice", len(others)).ask(req)
+		}
 	}},
 }
 
@@ -187,6 +212,21 @@ var deleteTopicsScenarios = []scenario{
 		same.Topics = append(same.Topics, by("b").Topics...)
 		s.step("by name and by id").ask(same)
 	}},
+	{"timeouts", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, ms := range []int32{0, -1} {
+			req := s.removal("none", "a", "a")
+			if s.v >= 6 {
+				req.Topics[1].Topic, req.Topics[1].TopicID = nil, s.id("a")
+			}
+			req.TimeoutMillis = ms
+			s.step("%d", ms).ask(req)
+			req = s.removal("a", "a")
+			req.TimeoutMillis = ms
+			s.step("%d, one twice", ms).ask(req)
+		}
+		s.exists("a")
+	}},
 	{"made again", 6, 6, func(s *script) {
 		s.filled("a", 1)
 		before := s.id("a")
@@ -213,12 +253,27 @@ func (s *script) growth(topic string, count int32, assignment ...[]int32) *kmsg.
 }
 
 var createPartitionsScenarios = []scenario{
+	{"timeouts", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		for _, ms := range []int32{0, -1} {
+			req := s.growth("a", 2)
+			req.Topics = append(req.Topics, s.growth("none", 2).Topics[0], req.Topics[0])
+			req.TimeoutMillis = ms
+			s.step("%d", ms).ask(req)
+			req.Topics = []kmsg.CreatePartitionsRequestTopic{req.Topics[0], req.Topics[0]}
+			s.step("%d, one twice", ms).ask(req)
+		}
+		s.exists("a")
+	}},
 	{"counts", 0, 0, func(s *script) {
 		s.topic("a", 2)
 		for _, n := range []int32{4, 4, 3, 0, -1, 5} {
 			s.step("%d", n).ask(s.growth("a", n))
 		}
 		s.step("a thousand million").ask(s.growth("a", 1_000_000_000))
+		others := s.growth("none", 2)
+		others.Topics = append(others.Topics, s.growth("a", 1_000_000_000).Topics[0], others.Topics[0])
+		s.step("a thousand million, and others").ask(others)
 		for p := range int32(5) {
 			s.ready("a", p)
 		}
