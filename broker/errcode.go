@@ -103,6 +103,15 @@ func missingCode(s *served, index int32, byID bool) int16 {
 	return kerr.UnknownTopicOrPartition.Code
 }
 
+// goneCode says what became of a topic that a session knew by its id: now is the one
+// that has its name today.
+func goneCode(now *served, index int32) int16 {
+	if now.at(index) != nil {
+		return kerr.InconsistentTopicID.Code
+	}
+	return kerr.UnknownTopicOrPartition.Code
+}
+
 // namesLogStart tells whether the answer to a failed append says where the log
 // starts: where the log itself refused it, as in Kafka.
 func namesLogStart(err error) bool {

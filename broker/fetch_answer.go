@@ -87,8 +87,10 @@ func (c *fetchCall) answer() {
 // write appends one partition to the frame.
 func (c *fetchCall) write(w *wire.FetchWriter, p *fetchPart, nodes []wire.NodeEndpoint) []wire.NodeEndpoint {
 	a := wire.NewFetchPartition(p.key.index, p.code)
-	if c.readCommitted || p.replica == nil { // an unknown partition has an empty list, as in Kafka
-		a.Aborted = noAborted // nothing is transactional yet
+	// Nothing is transactional yet. Kafka has an empty list where it has looked, and
+	// for a partition that it does not know, and none where it did not come so far.
+	if c.readCommitted && p.code == 0 && !p.diverged && !p.withheld || p.unknown() > 0 {
+		a.Aborted = noAborted
 	}
 	if p.code == 0 {
 		a.HighWatermark, a.LastStable, a.LogStart = p.hw, p.lso, p.logStart

@@ -25,6 +25,7 @@ type sessionKey struct {
 // asked last and what we answered last.
 type sessionPartition struct {
 	sessionKey
+	name        string // of the topic, once it was known by its id
 	offset      int64
 	maxBytes    int32
 	epoch       int32 // current leader epoch
@@ -81,9 +82,9 @@ func (s *fetchSession) pushBack(p *sessionPartition) {
 
 func unlink(p *sessionPartition) { p.prev.next, p.next.prev = p.next, p.prev }
 
-// served moves a partition that has given data to the back, so that a small
-// response limit does not starve those behind it.
-func (s *fetchSession) served(p *sessionPartition) {
+// toBack moves a partition to the back. One that has given data goes there, so that
+// a small response limit does not starve those behind it.
+func (s *fetchSession) toBack(p *sessionPartition) {
 	if s.parts[p.sessionKey] == p {
 		unlink(p)
 		s.pushBack(p)
