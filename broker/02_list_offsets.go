@@ -87,7 +87,9 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 			}
 			rt.Partitions = append(rt.Partitions, rp)
 		}
-		resp.Topics = append(resp.Topics, rt)
+		if len(rt.Partitions) > 0 { // a topic of no partitions is not answered
+			resp.Topics = append(resp.Topics, rt)
+		}
 	}
 	return resp
 }
