@@ -5,7 +5,7 @@
 // did. A script comes from a seed, so what differs can be run again alone:
 //
 //	go test ./test/differential -kafka 127.0.0.1:19092 -seeds 500
-//	go test ./test/differential -kafka 127.0.0.1:19092 -family session -seed 17 -seeds 1 -v
+//	go test ./test/differential -kafka 127.0.0.1:19092 -family sessions -seed 17 -seeds 1 -v
 //
 // That Kafka is one node with the settings of overrides (differential_test.go), and
 // log.initial.task.delay.ms=500.
