@@ -38,6 +38,7 @@ var families = []struct {
 	{"damaging", damaging},
 	{"compacting", compacting},
 	{"retaining", retaining},
+	{"waking", waking},
 }
 
 // warm waits until a broker has producer ids to give.

@@ -140,7 +140,7 @@ func fetching(s *script) {
 				l.wait, l.min, wait = 1000, pick[int32](s, 1, 1, 0, 300, 100000), true
 			}
 			s.ask(version, fmt.Sprintf("Fetch %+v %+v", l, parts), s.fetch(l, parts...))
-			if k, o := s.sides[0].took >= time.Second, s.sides[1].took >= time.Second; wait && k != o {
+			if k, o := s.sides[0].waited(time.Second), s.sides[1].waited(time.Second); wait && k != o {
 				s.differ("waited: kafka %v, ours %v", s.sides[0].took, s.sides[1].took)
 			}
 		}

@@ -27,6 +27,10 @@ type side struct {
 	took    time.Duration // of the last answer
 }
 
+// waited tells whether the last answer took the whole of a wait; a broker's clock may be
+// coarse.
+func (d *side) waited(wait time.Duration) bool { return d.took > wait*9/10 }
+
 // script is one random sequence. kafka is the first side, ours the second.
 type script struct {
 	t      testing.TB
@@ -39,6 +43,9 @@ type script struct {
 	made   []string
 	loose  bool // records may differ in how many come (byte limits)
 	blind  bool // what is said of single partitions is not compared
+	// meanwhile is done on each side while it has a request.
+	meanwhile func(d *side)
+
 	packed bool // how large a stored batch is depends on the compressor
 	failed bool
 	asked  int
@@ -96,9 +103,9 @@ func dial(addr string) (*peer.Conn, error) {
 	return nil, err
 }
 
-// ask sends what make gives for each side at a version to both, and compares the
+// ask sends what request gives for each side at a version to both, and compares the
 // answers. It gives Kafka's and ours, nil where the broker hung up.
-func (s *script) ask(version int16, what string, make func(d *side) kmsg.Request) [2]kmsg.Response {
+func (s *script) ask(version int16, what string, request func(d *side) kmsg.Request) [2]kmsg.Response {
 	s.note("v%d %s", version, what)
 	s.asked++
 	var out [2]kmsg.Response
@@ -108,7 +115,7 @@ func (s *script) ask(version int16, what string, make func(d *side) kmsg.Request
 		if d == s.sides[1] {
 			i = 1
 		}
-		req := make(d)
+		req := request(d)
 		req.SetVersion(version)
 		if d.conn == nil {
 			if d.conn, errs[i] = dial(d.addr); errs[i] != nil {
@@ -116,8 +123,20 @@ func (s *script) ask(version int16, what string, make func(d *side) kmsg.Request
 			}
 		}
 		d.began = time.Now()
+		var done chan struct{}
+		if s.meanwhile != nil {
+			done = make(chan struct{})
+			go func() {
+				defer close(done)
+				time.Sleep(parked / 5) // both orders are right; this one is wanted
+				s.meanwhile(d)
+			}()
+		}
 		out[i], errs[i] = d.conn.Do(req)
 		d.took = time.Since(d.began)
+		if done != nil {
+			<-done
+		}
 		if errs[i] != nil {
 			d.conn.Close()
 			d.conn = nil
