@@ -26,7 +26,7 @@ func compacting(s *script) {
 	b := peer.NewBatch(s.base+hour, peer.Record{Key: []byte("last"), Value: []byte("v")})
 	s.ask(11, "Produce the active segment", s.produce(-1, part{"a", 0, b.Encode()}))
 	s.cleaned(end)
-	s.packed = true // cleaned batches are compressed anew
+	s.packed, s.cleansed = true, true
 	for offset := range end + 2 {
 		s.ask(int16(4+s.n(15)), fmt.Sprintf("Fetch at %d", offset), s.fetch(whole(), from("a", 0, offset)))
 		x := from("a", 0, offset)

@@ -130,6 +130,9 @@ func (s *script) time(x int64) string {
 	return fmt.Sprintf("base%+d", x-s.base)
 }
 
+// deleteHorizon is the attribute that says that a batch has one.
+const deleteHorizon = 0x40
+
 // batches describes records, one line for each batch and record; a cut batch is left out.
 func (s *script) batches(b []byte) string {
 	if b == nil {
@@ -144,6 +147,9 @@ func (s *script) batches(b []byte) string {
 		size, base, by := fmt.Sprint(x.Size), s.time(x.BaseTimestamp), int64(0)
 		if s.packed { // a batch that is encoded anew may count from another time
 			size, base, by = "?", "?", x.BaseTimestamp-s.base
+		}
+		if s.cleansed {
+			x.Attributes &^= deleteHorizon
 		}
 		line := fmt.Sprintf("{%d epoch %d attr %x last %d count %d base %s max %s pid %d/%d seq %d size %s", x.BaseOffset, x.LeaderEpoch, x.Attributes, x.LastOffsetDelta, x.Count,
 			base, s.time(x.MaxTimestamp), x.ProducerID, x.ProducerEpoch, x.Sequence, size)

@@ -43,6 +43,9 @@ type script struct {
 	made   []string
 	loose  bool // records may differ in how many come (byte limits)
 	blind  bool // what is said of single partitions is not compared
+	// cleansed: whether a batch has a delete horizon depends on which passes over the log
+	// met a tombstone in it.
+	cleansed bool
 	// meanwhile is done on each side while it has a request.
 	meanwhile func(d *side)
 
