@@ -74,9 +74,9 @@ func (b *Broker) produce(r request, f *netio.Frame, body []byte) {
 	p.acks = head.Acks
 	p.heavy = len(body) > largeBytes
 	p.prepare()
-	if code := p.requestError(&head); code != 0 {
+	if code, message := p.requestError(); code != 0 {
 		for i := range p.results {
-			p.results[i].ErrorCode = code
+			p.results[i].ErrorCode, p.results[i].ErrorMessage = code, message
 		}
 		p.answer()
 		return
@@ -116,10 +116,6 @@ func (p *produceCall) prepare() {
 			res.ErrorCode = missingCode(s, w.Index, p.h.Version >= 13)
 			continue
 		}
-		if replica.Class == metrics.Internal && isInternalTopic(replica.TP.Topic) && p.h.ClientID != adminClientID {
-			res.ErrorCode = kerr.InvalidTopicException.Code
-			continue
-		}
 		p.appends[i].Replica = replica
 		if record.Heavy(w.Records, &replica.Settings().Rules) {
 			p.heavy = true
@@ -127,19 +123,23 @@ func (p *produceCall) prepare() {
 	}
 }
 
-// requestError finds what is wrong with the request as a whole.
-func (p *produceCall) requestError(head *wire.ProduceHead) int16 {
+// requestError finds what is wrong with the request as a whole. Bytes that frame no
+// batch are that too: Kafka fails over them when it looks for transactional batches,
+// before it knows which partition they are for.
+func (p *produceCall) requestError() (code int16, message string) {
 	for i := range p.walked {
-		if batch, err := record.First(p.walked[i].Records); err == nil && batch.Transactional() {
+		transactional, err := record.BeginsTransactional(p.walked[i].Records)
+		if err != nil {
+			code, message, _ = produceError(err)
+			return code, message
+		}
+		if transactional {
 			// Kafka's answer to a transactional batch from one who may not write
 			// it; final for every client.
-			return kerr.TransactionalIDAuthorizationFailed.Code
+			return kerr.TransactionalIDAuthorizationFailed.Code, ""
 		}
 	}
-	if head.Acks < -1 || head.Acks > 1 {
-		return kerr.InvalidRequiredAcks.Code
-	}
-	return 0
+	return 0, ""
 }
 
 // submit validates every partition's records and posts what is good.
@@ -176,6 +176,12 @@ func (p *produceCall) submit() {
 func (p *produceCall) check(i int, nowMs int64) error {
 	a := &p.appends[i]
 	w := &p.walked[i]
+	if err := p.refusal(a.Replica); err != nil {
+		if _, framing := record.Only(w.Records, p.h.Version); framing != nil {
+			return framing
+		}
+		return err
+	}
 	if p.again(i) {
 		return errDuplicatePartition
 	}
@@ -188,6 +194,17 @@ func (p *produceCall) check(i int, nowMs int64) error {
 	a.AcksAll = p.acks == -1
 	a.Done = p
 	a.Err = nil
+	return nil
+}
+
+// refusal says why no batch is taken, however good it is.
+func (p *produceCall) refusal(r *partition.Replica) error {
+	switch {
+	case p.acks < -1 || p.acks > 1:
+		return errRequiredAcks
+	case r.Class == metrics.Internal && isInternalTopic(r.TP.Topic) && p.h.ClientID != adminClientID:
+		return errInternalTopic
+	}
 	return nil
 }
 

@@ -84,6 +84,7 @@ type fetchPart struct {
 	lso       int64
 	logStart  int64
 	records   segment.Range
+	withheld  bool           // the first batch is larger than what may be given
 	leader    partition.Role // for NOT_LEADER and FENCED
 	diverged  bool
 	divEpoch  int32
@@ -173,8 +174,6 @@ func (c *fetchCall) resolve(req *kmsg.FetchRequest) int16 {
 	if s.byID != byID {
 		return kerr.FetchSessionTopicIDError.Code
 	}
-	s.epoch = nextEpoch(s.epoch)
-	c.session, c.sessionID, c.incremental = s, id, true
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		for j := range t.Partitions {
@@ -188,12 +187,13 @@ func (c *fetchCall) resolve(req *kmsg.FetchRequest) int16 {
 			s.forget(sessionKey{t.Topic, model.TopicID(t.TopicID), p})
 		}
 	}
-	if len(s.parts) == 0 { // nothing to remember: answered without a session, as in Kafka
+	if len(s.parts) == 0 { // a session of nothing ends
 		cache.remove(id)
-		c.session, c.sessionID, c.incremental = nil, 0, false
 		c.list(req, byID)
 		return 0
 	}
+	s.epoch = nextEpoch(s.epoch)
+	c.session, c.sessionID, c.incremental = s, id, true
 	cache.resized(s, len(s.parts))
 	c.parts = slices.Grow(c.parts, len(s.parts))
 	for p := s.order.next; p != &s.order; p = p.next {
@@ -224,23 +224,31 @@ func (c *fetchCall) list(req *kmsg.FetchRequest, byID bool) {
 				fetched = model.NoEpoch
 			}
 			k := sessionKey{t.Topic, model.TopicID(t.TopicID), p.Partition}
-			var asked *sessionPartition
-			if c.session != nil {
-				c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
-				asked = c.session.parts[k]
-			}
 			if at, again := seen[k]; again {
 				c.parts[at].offset, c.parts[at].maxBytes = p.FetchOffset, max(p.PartitionMaxBytes, 0)
-				c.parts[at].epoch, c.parts[at].fetched = epoch, fetched
+				c.parts[at].epoch, c.parts[at].fetched = max(epoch, model.NoEpoch), max(fetched, model.NoEpoch)
+				if c.session != nil {
+					c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
+				}
 				continue
 			}
 			if seen != nil {
 				seen[k] = len(c.parts)
 			}
+			var asked *sessionPartition
+			if c.session != nil {
+				c.session.set(k, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
+				asked = c.session.parts[k]
+			}
 			c.add(k, asked, p.FetchOffset, p.PartitionMaxBytes, epoch, fetched)
 		}
 	}
 	c.unknownLast()
+	if c.session != nil {
+		for i := range c.parts {
+			c.session.toBack(c.parts[i].asked) // in the order of the answer, as Kafka keeps them
+		}
+	}
 }
 
 // seen is for finding a partition that is named twice: the last word counts, in
@@ -252,33 +260,25 @@ func (c *fetchCall) seen(n int) map[sessionKey]int {
 	return make(map[sessionKey]int, n)
 }
 
-// unknownLast puts partitions that are not here behind the others: so Kafka
-// answers.
+// unknownLast puts partitions that are not here behind the others, those of unknown
+// topic ids first: so Kafka answers.
 func (c *fetchCall) unknownLast() {
-	slices.SortStableFunc(c.parts, func(a, b fetchPart) int {
-		switch {
-		case !a.unknown() && b.unknown():
-			return -1
-		case a.unknown() && !b.unknown():
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(c.parts, func(a, b fetchPart) int { return a.unknown() - b.unknown() })
 }
 
-// unknown tells whether no partition has the name that is asked for. Where the topic
-// was replaced (replacedCode) one has.
-func (p *fetchPart) unknown() bool {
-	return p.replica == nil && p.code != kerr.InconsistentTopicID.Code
-}
-
-// absent tells whether the partition is not here at all, by its name or its topic's id.
-func (p *fetchPart) absent() bool {
-	return p.replica == nil && (p.code == kerr.UnknownTopicOrPartition.Code || p.code == kerr.UnknownTopicID.Code)
+// unknown ranks a partition for that: 0 is one that this broker has.
+func (p *fetchPart) unknown() int {
+	switch p.code {
+	case kerr.UnknownTopicID.Code:
+		return 1
+	case kerr.UnknownTopicOrPartition.Code:
+		return 2
+	}
+	return 0
 }
 
 func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, maxBytes, epoch, fetched int32) {
-	epoch = max(epoch, model.NoEpoch) // Kafka's Fetch takes everything below zero as "none"
+	epoch, fetched = max(epoch, model.NoEpoch), max(fetched, model.NoEpoch) // Kafka's Fetch takes everything below zero as "none"
 	p := fetchPart{key: k, asked: asked, offset: offset, maxBytes: max(maxBytes, 0), epoch: epoch, fetched: fetched}
 	var s *served
 	byID := c.h.Version >= 13
@@ -287,15 +287,16 @@ func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, max
 	} else {
 		s = c.b.replicas.topic(k.topic)
 	}
-	if byID && asked != nil && s != nil {
-		asked.name = s.name
-	}
-	switch p.replica = s.at(k.index); {
-	case p.replica != nil:
-	case s == nil && asked != nil && asked.name != "":
-		p.code = replacedCode(c.b.replicas.topic(asked.name), k.index)
-	default:
+	if p.replica = s.at(k.index); p.replica == nil {
 		p.code = missingCode(s, k.index, byID)
+	}
+	if byID && asked != nil {
+		switch {
+		case s != nil:
+			asked.name = s.name
+		case asked.name != "": // deleted since
+			p.code = goneCode(c.b.replicas.topic(asked.name), k.index)
+		}
 	}
 	c.parts = append(c.parts, p)
 }
@@ -303,19 +304,19 @@ func (c *fetchCall) add(k sessionKey, asked *sessionPartition, offset int64, max
 // look plans what can be answered now, and answers or parks. It runs on the
 // connection's loop, again each time the fetch is woken.
 func (c *fetchCall) look() {
-	left, found, absent, failed, full := c.maxBytes, 0, 0, false, false
+	left, found, known, failed, full := c.maxBytes, 0, 0, false, false
 	first := true
 	files := max(c.b.dirs[0].FileBudget().Max()/fetchFileShare, 1)
 	for i := range c.parts {
 		p := &c.parts[i]
+		if p.unknown() > 0 {
+			continue // its error waits with the others, as in Kafka
+		}
+		known++
 		if files == 0 { // the others come with the next fetch, as at maxBytes
 			left, full = 0, true
 		}
 		p.look(c.b, c.readCommitted, left, first)
-		if p.absent() { // the others are waited for: it is absent in the next fetch too
-			absent++
-			continue
-		}
 		if p.code != 0 || p.diverged {
 			failed = true
 			continue
@@ -330,7 +331,7 @@ func (c *fetchCall) look() {
 		}
 	}
 	now := time.Now()
-	if found >= c.minBytes || failed || full || c.closing || absent == len(c.parts) || !now.Before(c.deadline) || c.b.stopping.Load() {
+	if found >= c.minBytes || failed || full || c.closing || known == 0 || !now.Before(c.deadline) || c.b.stopping.Load() {
 		c.deliver()
 		return
 	}
@@ -342,11 +343,11 @@ func (c *fetchCall) park(missing int64) {
 	watches := make([]partition.Watch, 0, len(c.parts))
 	for i := range c.parts {
 		p := &c.parts[i]
-		p.records.Release()
-		p.records = segment.Range{}
-		if p.absent() {
+		if p.replica == nil {
 			continue
 		}
+		p.records.Release()
+		p.records = segment.Range{}
 		watches = append(watches, partition.Watch{Replica: p.replica, Seen: p.hw, Epoch: p.leader.LeaderEpoch})
 	}
 	var w *partition.Waiter
@@ -366,7 +367,7 @@ func (p *fetchPart) look(b *Broker, readCommitted bool, left int, first bool) {
 	if p.replica == nil {
 		return
 	}
-	p.records = segment.Range{}
+	p.records, p.withheld = segment.Range{}, false
 	p.hw, p.lso, p.logStart = -1, -1, -1
 	p.leader = p.replica.Role()
 	err := p.replica.CheckLeader(p.epoch)
@@ -398,10 +399,13 @@ func (p *fetchPart) look(b *Broker, readCommitted bool, left int, first bool) {
 	if p.offset >= limit || left <= 0 && !first {
 		return
 	}
-	if p.records, err = log.Plan(p.offset, limit, min(int(p.maxBytes), left), first); err != nil {
+	most := min(int(p.maxBytes), left)
+	if p.records, err = log.Plan(p.offset, limit, most, first); err != nil {
 		p.fail(err)
 		b.damage.report(p.replica.TP, p.offset, err)
+		return
 	}
+	p.withheld = p.records.N == 0 && most > 0
 }
 
 // fail answers the partition with an error in place of records.
@@ -463,8 +467,8 @@ func (c *fetchCall) changed(p *fetchPart) bool {
 		return true
 	}
 	yes := p.records.N > 0 || p.code != 0 || p.diverged || a.hw != p.hw || a.logStart != p.logStart
-	if p.records.N > 0 {
-		c.session.served(a)
+	if c.incremental && p.records.N > 0 {
+		c.session.toBack(a)
 	}
 	a.hw, a.logStart = p.hw, p.logStart
 	if p.code != 0 {

@@ -19,8 +19,7 @@ import (
 //   - a time is looked up record by record, inside compressed batches too
 //   - a special timestamp below its version is UNSUPPORTED_VERSION on that
 //     partition; nothing found is success with offset -1
-//   - a partition named twice is INVALID_REQUEST, once; a topic without partitions
-//     is left out
+//   - a partition named twice is INVALID_REQUEST, once
 var listOffsetsAPI = api{key: keyListOffsets, min: 1, max: 11, serve: listOffsets}
 
 // Special timestamps of ListOffsets.
@@ -88,7 +87,7 @@ func listOffsets(a *admin, _ context.Context, c *call, r kmsg.Request) kmsg.Resp
 			}
 			rt.Partitions = append(rt.Partitions, rp)
 		}
-		if len(rt.Partitions) > 0 {
+		if len(rt.Partitions) > 0 { // a topic of no partitions is not answered
 			resp.Topics = append(resp.Topics, rt)
 		}
 	}

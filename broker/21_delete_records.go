@@ -17,56 +17,52 @@ import (
 //   - an internal topic: INVALID_TOPIC_EXCEPTION; its coordinator would not know
 //   - a topic without "delete" in cleanup.policy: POLICY_VIOLATION
 //   - the new log start offset is on disk before the answer
-//   - a partition named twice is answered once, for the offset that came last; a
-//     topic without partitions is left out
+//   - of a partition that is named twice the last word counts, and a topic of no
+//     partitions is not answered: as in Kafka
 var deleteRecordsAPI = api{key: keyDeleteRecords, min: 0, max: 2, serve: deleteRecords}
 
 func deleteRecords(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Response {
 	req := r.(*kmsg.DeleteRecordsRequest)
 	resp := kmsg.NewPtrDeleteRecordsResponse()
-	offsets := map[model.TopicPartition]int64{} // of what is not answered yet
+	times := map[model.TopicPartition]int{}
 	for i := range req.Topics {
 		for _, p := range req.Topics[i].Partitions {
-			offsets[model.TopicPartition{Topic: req.Topics[i].Topic, Partition: p.Partition}] = p.Offset
+			times[model.TopicPartition{Topic: req.Topics[i].Topic, Partition: p.Partition}]++
 		}
 	}
 	for i := range req.Topics {
+		t := &req.Topics[i]
 		rt := kmsg.NewDeleteRecordsResponseTopic()
-		rt.Topic = req.Topics[i].Topic
-		for _, p := range req.Topics[i].Partitions {
-			tp := model.TopicPartition{Topic: rt.Topic, Partition: p.Partition}
-			if offset, open := offsets[tp]; open {
-				delete(offsets, tp)
-				rt.Partitions = append(rt.Partitions, a.deleteRecordsOf(tp, offset))
+		rt.Topic = t.Topic
+		topic := a.replicas.topic(t.Topic)
+		for _, p := range t.Partitions {
+			key := model.TopicPartition{Topic: t.Topic, Partition: p.Partition}
+			if times[key]--; times[key] > 0 {
+				continue
 			}
+			rp := kmsg.NewDeleteRecordsResponseTopicPartition()
+			rp.Partition, rp.LowWatermark = p.Partition, -1
+			replica := topic.at(p.Partition)
+			switch {
+			case isInternalTopic(t.Topic):
+				rp.ErrorCode = kerr.InvalidTopicException.Code
+			case replica == nil:
+				rp.ErrorCode = missingCode(topic, p.Partition, false)
+			case compactedOnly(replica.Settings()):
+				rp.ErrorCode = kerr.PolicyViolation.Code
+			default:
+				low, err := replica.DeleteRecords(p.Offset)
+				if rp.ErrorCode = partitionCode(err); err == nil {
+					rp.LowWatermark = low
+				}
+			}
+			rt.Partitions = append(rt.Partitions, rp)
 		}
 		if len(rt.Partitions) > 0 {
 			resp.Topics = append(resp.Topics, rt)
 		}
 	}
 	return resp
-}
-
-// deleteRecordsOf deletes the records of one partition that lie below an offset.
-func (a *admin) deleteRecordsOf(tp model.TopicPartition, offset int64) kmsg.DeleteRecordsResponseTopicPartition {
-	out := kmsg.NewDeleteRecordsResponseTopicPartition()
-	out.Partition, out.LowWatermark = tp.Partition, -1
-	topic := a.replicas.topic(tp.Topic)
-	replica := topic.at(tp.Partition)
-	switch {
-	case isInternalTopic(tp.Topic):
-		out.ErrorCode = kerr.InvalidTopicException.Code
-	case replica == nil:
-		out.ErrorCode = missingCode(topic, tp.Partition, false)
-	case compactedOnly(replica.Settings()):
-		out.ErrorCode = kerr.PolicyViolation.Code
-	default:
-		low, err := replica.DeleteRecords(offset)
-		if out.ErrorCode = partitionCode(err); err == nil {
-			out.LowWatermark = low
-		}
-	}
-	return out
 }
 
 // compactedOnly tells whether a topic's records go by compaction alone. An empty

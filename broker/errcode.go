@@ -16,6 +16,12 @@ import (
 // errDuplicatePartition: a request names the same partition twice.
 var errDuplicatePartition = errors.New("the partition is named more than once in the request")
 
+// errRequiredAcks: a Produce request asks for acks that do not exist.
+var errRequiredAcks = errors.New("acks must be -1, 0 or 1")
+
+// errInternalTopic: a client writes to a topic that a coordinator owns.
+var errInternalTopic = errors.New("the topic is internal")
+
 // partitionCode is the one place that turns an error of a partition into
 // Kafka's code. What is not listed is a bug of ours and answered as
 // UNKNOWN_SERVER_ERROR.
@@ -47,6 +53,10 @@ func partitionCode(err error) int16 {
 	case errors.Is(err, segment.ErrStorage), errors.Is(err, segment.ErrNoSpace), errors.Is(err, segment.ErrClosed),
 		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE): // no descriptor for a segment: a later try may get one
 		return kerr.KafkaStorageError.Code
+	case errors.Is(err, errRequiredAcks):
+		return kerr.InvalidRequiredAcks.Code
+	case errors.Is(err, errInternalTopic):
+		return kerr.InvalidTopicException.Code
 	case errors.Is(err, errDuplicatePartition):
 		return kerr.InvalidRequest.Code
 	}
@@ -95,10 +105,10 @@ func missingCode(s *served, index int32, byID bool) int16 {
 	return kerr.UnknownTopicOrPartition.Code
 }
 
-// replacedCode says why a session's topic id, which was known before, is not any
-// more: named is what has the topic's name now, nil if nothing has (KIP-516).
-func replacedCode(named *served, index int32) int16 {
-	if named.at(index) == nil && !named.isOffline(index) {
+// goneCode says what became of a topic that a session knew by its id: now is the one
+// that has its name today, nil if none has (KIP-516).
+func goneCode(now *served, index int32) int16 {
+	if now.at(index) == nil && !now.isOffline(index) {
 		return kerr.UnknownTopicOrPartition.Code
 	}
 	return kerr.InconsistentTopicID.Code

@@ -87,9 +87,10 @@ func (c *fetchCall) answer() {
 // write appends one partition to the frame.
 func (c *fetchCall) write(w *wire.FetchWriter, p *fetchPart, nodes []wire.NodeEndpoint) []wire.NodeEndpoint {
 	a := wire.NewFetchPartition(p.key.index, p.code)
-	// An unknown partition has an empty list and one that fails has none, as in Kafka.
-	if c.readCommitted && p.code == 0 && !p.diverged || p.unknown() {
-		a.Aborted = noAborted // nothing is transactional yet
+	// Nothing is transactional yet. Kafka has an empty list where it has looked, and
+	// for a partition that it does not know, and none where it did not come so far.
+	if c.readCommitted && p.code == 0 && !p.diverged && !p.withheld || p.unknown() > 0 {
+		a.Aborted = noAborted
 	}
 	if p.code == 0 {
 		a.HighWatermark, a.LastStable, a.LogStart = p.hw, p.lso, p.logStart

@@ -82,9 +82,9 @@ func (s *fetchSession) pushBack(p *sessionPartition) {
 
 func unlink(p *sessionPartition) { p.prev.next, p.next.prev = p.next, p.prev }
 
-// served moves a partition that has given data to the back, so that a small
-// response limit does not starve those behind it.
-func (s *fetchSession) served(p *sessionPartition) {
+// toBack moves a partition to the back. One that has given data goes there, so that
+// a small response limit does not starve those behind it.
+func (s *fetchSession) toBack(p *sessionPartition) {
 	if s.parts[p.sessionKey] == p {
 		unlink(p)
 		s.pushBack(p)

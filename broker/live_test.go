@@ -341,7 +341,8 @@ func TestALargeProduceLeavesTheLoop(t *testing.T) {
 		l.pool.run(func() { <-release })
 	}
 	c, other := l.dial(), l.dial()
-	req := produceRequest(1, "t", make([]byte, largeBytes), batchOf("x"))
+	large := batchOf(string(make([]byte, largeBytes)))
+	req := produceRequest(1, "t", large[:len(large)-1], batchOf("x"))
 	c.send(7, req)
 	l.eventually("the request is queued", func() bool {
 		l.pool.mu.Lock()

@@ -83,7 +83,7 @@ func (a *Append) run(s *Shard) {
 			// the repetition.
 			a.BaseOffset, a.AppendTimeMs = dup.BaseOffset, dup.AppendTimeMs
 			if a.AppendTimeMs < 0 {
-				a.AppendTimeMs = a.MaxTimestamp // what Kafka keeps of a batch
+				a.AppendTimeMs = dup.Timestamp // what Kafka keeps of a batch
 			}
 			a.end = dup.BaseOffset + int64(a.Batch.LastOffsetDelta()) + 1
 			s.appends = append(s.appends, a)

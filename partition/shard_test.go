@@ -309,6 +309,20 @@ func TestARepeatedBatchWaitsForTheSyncOfTheFirst(t *testing.T) {
 	}
 }
 
+func TestARepeatedBatchIsAnsweredWithTheFirstOnesTime(t *testing.T) {
+	f := newFixture(t, nil)
+	at := func(ms int64) record.Batch {
+		b := record.NewBuilder()
+		b.ProducerID, b.ProducerEpoch, b.BaseSequence = 7, 0, 0
+		return b.Add(ms, nil, []byte("value")).Build()
+	}
+	now := time.Now().UnixMilli()
+	a, b := wait(t, "first", f.append(true, at(now))), wait(t, "repetition", f.append(true, at(now+1000)))
+	if b.Err != nil || b.BaseOffset != a.BaseOffset || b.AppendTimeMs != a.MaxTimestamp {
+		t.Fatalf("offset %d, time %d, error %v; want %d, %d, none", b.BaseOffset, b.AppendTimeMs, b.Err, a.BaseOffset, a.MaxTimestamp)
+	}
+}
+
 func TestAFailedSyncIsFinal(t *testing.T) {
 	f := newFixture(t, nil)
 	f.sync.syncErr = errors.New("input/output error")

@@ -40,12 +40,8 @@ type Validator struct {
 // where the topic has a compression.type of its own, the batch is re-encoded
 // into new memory. Errors are *Error, and say in Kafka's terms what is wrong.
 func (v *Validator) Validate(records []byte, rules *Rules, nowMs int64, produceVersion int16) (Result, error) {
-	b, err := only(records, produceVersion)
+	b, err := Only(records, produceVersion)
 	if err != nil {
-		var e *Error
-		if errors.As(err, &e) {
-			e.Request = true
-		}
 		return Result{}, err
 	}
 	if err := checkHeader(b, rules); err != nil {
@@ -82,8 +78,20 @@ func tooLarge(n int, rules *Rules) *Error {
 	return failf(ErrTooLarge, "batch of %d bytes is above max.message.bytes=%d", n, rules.MaxMessageBytes)
 }
 
-// only frames the one batch that a Produce request may hold for a partition.
-// A rest that is too short for another batch is dropped, as Kafka does.
+// Only frames the one batch that a Produce request may hold for a partition.
+// A rest that is too short for another batch is dropped, as Kafka does. Errors are
+// *Error, with Request set.
+func Only(records []byte, produceVersion int16) (Batch, error) {
+	b, err := only(records, produceVersion)
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			e.Request = true
+		}
+	}
+	return b, err
+}
+
 func only(records []byte, version int16) (Batch, error) {
 	size, err := frame(records)
 	if err != nil {
@@ -108,6 +116,14 @@ func only(records []byte, version int16) (Batch, error) {
 		return nil, failf(ErrInvalid, "a produce request must have exactly one record batch per partition")
 	}
 	return Batch(records[:size:size]), nil
+}
+
+// BeginsTransactional tells whether the records of one partition in a Produce
+// request begin with a whole batch that belongs to a transaction. The error is an
+// *Error of kind ErrCorrupt: the bytes frame no batch of any format.
+func BeginsTransactional(records []byte) (bool, error) {
+	size, err := frame(records)
+	return size > posAttributes+1 && records[posMagic] == Magic && Batch(records).Transactional(), err
 }
 
 // frame gives the size of the batch that b begins with, 0 if b ends before it
@@ -313,6 +329,6 @@ func (v *Validator) recode(b Batch, source, target Codec) (Batch, error) {
 	}
 	nb := Batch(out.b)
 	binary.BigEndian.PutUint32(nb[posLength:], uint32(len(nb)-Overhead))
-	nb[posAttributes+1] = nb[posAttributes+1]&^attrCodec | byte(target)
+	nb[posAttributes], nb[posAttributes+1] = 0, nb[posAttributes+1]&(attrLogAppendTime|attrTransactional|attrControl)|byte(target)
 	return nb, nil
 }

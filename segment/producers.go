@@ -55,6 +55,10 @@ type producerTable struct {
 
 const wasAbsent = 255
 
+// noProducerEpoch is the epoch of a batch that names none. Whatever its producer sends
+// next is in sequence, as in Kafka.
+const noProducerEpoch = -1
+
 // check implements Kafka's rules for a client's batch. now is not needed:
 // expiry happens in expire.
 func (t *producerTable) check(b record.Batch) (*BatchMeta, error) {
@@ -62,11 +66,14 @@ func (t *producerTable) check(b record.Batch) (*BatchMeta, error) {
 	if id < 0 {
 		return nil, nil
 	}
+	epoch, first, last := b.ProducerEpoch(), b.BaseSequence(), b.LastSequence()
+	if epoch < noProducerEpoch {
+		return nil, fmt.Errorf("%w: producer %d sent epoch %d, which cannot be", ErrInvalidProducerEpoch, id, epoch)
+	}
 	p := t.byID[id]
 	if p == nil {
 		return nil, nil // new, expired or retained away: any sequence may begin
 	}
-	epoch, first, last := b.ProducerEpoch(), b.BaseSequence(), b.LastSequence()
 	if epoch == p.epoch {
 		for i := range p.batches[:p.n] {
 			if m := &p.batches[i]; m.FirstSequence == first && m.LastSequence == last {
@@ -77,6 +84,7 @@ func (t *producerTable) check(b record.Batch) (*BatchMeta, error) {
 	switch {
 	case epoch < p.epoch:
 		return nil, fmt.Errorf("%w: producer %d sent epoch %d, the newest known is %d", ErrInvalidProducerEpoch, id, epoch, p.epoch)
+	case p.epoch == noProducerEpoch:
 	case epoch > p.epoch:
 		if first != 0 {
 			return nil, fmt.Errorf("%w: producer %d begins epoch %d with sequence %d, want 0", ErrOutOfOrderSequence, id, epoch, first)

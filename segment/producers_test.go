@@ -58,6 +58,33 @@ func TestProducerRules(t *testing.T) {
 	}
 }
 
+func TestAProducerWithoutAnEpochIsAlwaysInSequence(t *testing.T) {
+	_, _, l := newMemLog(t)
+	io := testIO()
+	defer io.Close()
+	if _, err := l.CheckProducer(produced(9, -2, 0, t0, 1), t0); !errors.Is(err, ErrInvalidProducerEpoch) {
+		t.Errorf("epoch -2 of an unknown producer: %v", err)
+	}
+	known := produced(9, -1, 5, t0, 2)
+	appendAll(t, io, l, 0, known)
+	for _, x := range []struct {
+		epoch int16
+		first int32
+		err   error
+	}{{-1, 7, nil}, {-1, 50, nil}, {-1, 0, nil}, {0, 0, nil}, {0, 8, nil}, {3, 1, nil}, {-2, 7, ErrInvalidProducerEpoch}} {
+		if dup, err := l.CheckProducer(produced(9, x.epoch, x.first, t0, 1), t0); dup != nil || !errors.Is(err, x.err) {
+			t.Errorf("epoch %d, sequence %d: %+v, %v; want %v", x.epoch, x.first, dup, err, x.err)
+		}
+	}
+	if dup, err := l.CheckProducer(known, t0); dup == nil || err != nil {
+		t.Errorf("the same again: %+v, %v", dup, err)
+	}
+	appendAll(t, io, l, 0, produced(9, 0, 8, t0, 1))
+	if _, err := l.CheckProducer(produced(9, 0, 11, t0, 1), t0); !errors.Is(err, ErrOutOfOrderSequence) {
+		t.Errorf("a gap once there is an epoch: %v", err)
+	}
+}
+
 func TestSequencesWrapIn31Bits(t *testing.T) {
 	_, _, l := newMemLog(t)
 	io := testIO()

@@ -25,6 +25,27 @@ func (s *script) filled(topic string, partitions int32) {
 	}
 }
 
+// session gives a function that makes a fetch in a session, which it makes with epoch 0,
+// and one that says which session that is.
+func (s *script) session() (ask func(name string, epoch int32, forget []at, parts ...at), resume func(id int32)) {
+	s.lastSession = 0
+	resume = func(id int32) { s.lastSession = id }
+	return func(name string, epoch int32, forget []at, parts ...at) {
+		s.step("%s", name)
+		req := with(s.fetch(parts...), func(r *kmsg.FetchRequest) {
+			r.SessionID, r.SessionEpoch = s.lastSession, epoch
+			for _, p := range forget {
+				f := kmsg.NewFetchRequestForgottenTopic()
+				f.Topic, f.TopicID, f.Partitions = s.name(p.topic), s.id(p.topic), []int32{p.index}
+				r.ForgottenTopics = append(r.ForgottenTopics, f)
+			}
+		})
+		if resp, ok := s.ask(req).(*kmsg.FetchResponse); ok && resp.SessionID != 0 {
+			resume(resp.SessionID)
+		}
+	}, resume
+}
+
 var fetchScenarios = []scenario{
 	{"offsets", 0, 0, func(s *script) {
 		s.filled("a", 1)
@@ -99,7 +120,12 @@ var fetchScenarios = []scenario{
 			s.put("a", 0, s.batch("two"))
 			s.put("a", 0, s.batch("three"))
 		})
+		asked := time.Now()
 		wait("an unknown topic beside it", with(s.fetch(at{"a", 0, 3}, at{"none", 0, 0}), func(r *kmsg.FetchRequest) { r.MaxWaitMillis = 60 }), func() {})
+		if d := time.Since(asked); d < 60*time.Millisecond {
+			s.t.Errorf("an unknown topic beside one without data: answered after %v; clients would ask again and again", d)
+		}
+		wait("only unknown ones do not wait", with(s.fetch(at{"a", 7, 0}, at{"none", 0, 0}), func(r *kmsg.FetchRequest) { r.MaxWaitMillis = 25000 }), func() {})
 		wait("out of range does not wait", with(s.fetch(at{"a", 0, 30}), func(r *kmsg.FetchRequest) { r.MaxWaitMillis = 25000 }), func() {})
 		wait("min bytes 0 does not wait", with(s.fetch(at{"a", 0, 3}), func(r *kmsg.FetchRequest) { r.MaxWaitMillis, r.MinBytes = 25000, 0 }), func() {})
 		wait("nothing asked does not wait", with(s.fetch(), func(r *kmsg.FetchRequest) { r.MaxWaitMillis = 25000 }), func() {})
@@ -111,6 +137,26 @@ var fetchScenarios = []scenario{
 			s.step("isolation level %d", level).ask(with(s.fetch(at{"a", 0, 3}), func(r *kmsg.FetchRequest) { r.IsolationLevel = level }))
 		}
 	}},
+	{"read committed where nothing is read", 0, 0, func(s *script) {
+		s.topic("a", 2)
+		s.put("a", 0, s.batch(strings.Repeat("x", 1000-71)))
+		s.put("a", 1, s.batch(strings.Repeat("x", 1000-71)))
+		committed := func(each int32, parts ...at) *kmsg.FetchRequest {
+			return with(s.fetch(parts...), func(r *kmsg.FetchRequest) {
+				r.IsolationLevel = 1
+				for i := range r.Topics {
+					last := &r.Topics[i].Partitions[len(r.Topics[i].Partitions)-1]
+					last.PartitionMaxBytes = each
+				}
+			})
+		}
+		s.step("out of range").ask(committed(1000, at{"a", 0, 5}))
+		s.step("at the end").ask(committed(1000, at{"a", 0, 1}))
+		s.step("unknown").ask(committed(1000, at{"a", 2, 0}, at{"none", 0, 0}))
+		s.step("no bytes for the second").ask(committed(0, at{"a", 0, 0}, at{"a", 1, 0}))
+		s.step("too few bytes for the second").ask(committed(999, at{"a", 0, 0}, at{"a", 1, 0}))
+		s.step("enough for the second").ask(committed(1000, at{"a", 0, 0}, at{"a", 1, 0}))
+	}},
 	{"leader epoch", 9, 0, func(s *script) {
 		s.filled("a", 1)
 		for _, epoch := range []int32{-1, 0, 1, -2, 100} {
@@ -119,7 +165,7 @@ var fetchScenarios = []scenario{
 	}},
 	{"last fetched epoch", 12, 0, func(s *script) {
 		s.filled("a", 1)
-		for _, epoch := range []int32{-1, 0, 1, 100} {
+		for _, epoch := range []int32{-1, -2, 0, 1, 100} {
 			for _, offset := range []int64{5, 6, 9} {
 				s.step("last fetched epoch %d at %d", epoch, offset).ask(with(s.fetch(at{"a", 0, offset}), func(r *kmsg.FetchRequest) { r.Topics[0].Partitions[0].LastFetchedEpoch = epoch }))
 			}
@@ -206,32 +252,63 @@ var fetchScenarios = []scenario{
 			s.step("epoch %d", epoch).ask(with(s.fetch(), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, epoch }))
 		}
 	}},
-	{"session that names a partition twice", 7, 0, func(s *script) {
+	{"session, a partition named twice", 7, 0, func(s *script) {
 		s.filled("a", 2)
-		resp := s.step("create").ask(with(s.fetch(at{"a", 0, 6}, at{"a", 1, 6}, at{"a", 0, 99}), func(r *kmsg.FetchRequest) { r.SessionEpoch = 0 })).(*kmsg.FetchResponse)
-		s.step("as it was said last").ask(with(s.fetch(), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, 1 }))
-		s.step("again twice").ask(with(s.fetch(at{"a", 0, 99}, at{"a", 0, 5}), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch = resp.SessionID, 2 }))
+		ask, _ := s.session()
+		ask("twice", 0, nil, at{"a", 0, 0}, at{"a", 1, 6}, at{"a", 0, 5})
+		ask("which offset stays", 1, nil)
+		ask("twice again", 2, nil, at{"a", 0, 0}, at{"a", 0, 4})
+		ask("which offset stays then", 3, nil)
+		ask("named and forgotten at once", 4, []at{{"a", 0, 0}, {"a", 1, 0}}, at{"a", 1, 0}, at{"a", 1, 5})
 	}},
-	{"session that is left without partitions", 7, 0, func(s *script) {
+	{"session of nothing", 7, 0, func(s *script) {
 		s.filled("a", 1)
-		ask := func(name string, id, epoch int32, forgotten []int32, parts ...at) *kmsg.FetchResponse {
-			return s.step("%s", name).ask(with(s.fetch(parts...), func(r *kmsg.FetchRequest) {
-				r.SessionID, r.SessionEpoch = id, epoch
-				if len(forgotten) > 0 {
-					f := kmsg.NewFetchRequestForgottenTopic()
-					f.Topic, f.TopicID, f.Partitions = s.name("a"), s.id("a"), forgotten
-					r.ForgottenTopics = append(r.ForgottenTopics, f)
-				}
-			})).(*kmsg.FetchResponse)
+		ask, resume := s.session()
+		ask("made of nothing", 0, nil)
+		ask("still nothing", 1, nil)
+		ask("it has ended", 2, nil)
+		resume(0)
+		ask("made of one", 0, nil, at{"a", 0, 5})
+		ask("the only one is forgotten", 1, []at{{"a", 0, 0}})
+		ask("it has ended too", 2, nil)
+		resume(0)
+		ask("made of one again", 0, nil, at{"a", 0, 6})
+		ask("another is named and forgotten with it", 1, []at{{"a", 0, 0}, {"b", 0, 0}}, at{"b", 0, 0})
+	}},
+	{"session, whose turn it is", 7, 0, func(s *script) {
+		s.topic("a", 3)
+		for p := range int32(3) {
+			for range 2 {
+				s.put("a", p, s.batch(strings.Repeat("x", 1000-71)))
+			}
 		}
-		id := ask("one partition", 0, 0, nil, at{"a", 0, 6}).SessionID
-		ask("forgotten", id, 1, []int32{0})
-		ask("after it", id, 2, nil)
-		id = ask("one of nothing", 0, 0, nil).SessionID
-		ask("still nothing", id, 1, nil)
-		id = ask("another of nothing", 0, 0, nil).SessionID
-		ask("something", id, 1, nil, at{"a", 0, 6})
-		ask("replaced in one request", id, 2, []int32{0}, at{"a", 0, 5})
+		_, resume := s.session()
+		req := with(s.fetch(at{"a", 0, 0}, at{"a", 1, 0}, at{"a", 2, 0}), func(r *kmsg.FetchRequest) { r.SessionEpoch, r.MaxBytes = 0, 1000 })
+		resume(s.step("made").ask(req).(*kmsg.FetchResponse).SessionID)
+		for epoch := int32(1); epoch <= 5; epoch++ {
+			id := s.lastSession
+			s.step("epoch %d", epoch).ask(with(s.fetch(), func(r *kmsg.FetchRequest) { r.SessionID, r.SessionEpoch, r.MaxBytes = id, epoch, 1000 }))
+		}
+	}},
+	{"session over a topic that is deleted and made again", 7, 0, func(s *script) {
+		s.filled("a", 2)
+		s.filled("b", 1)
+		ask, _ := s.session()
+		ask("create", 0, nil, at{"a", 0, 6}, at{"a", 1, 6}, at{"a", 9, 0}, at{"b", 0, 6})
+		old := s.id("a")
+		s.delete("a")
+		s.settled()
+		ask("deleted", 1, nil)
+		ask("still deleted", 2, nil)
+		s.filled("a", 2)
+		s.settled()
+		ask("made again", 3, nil)
+		now := s.id("a")
+		s.byName["a"] = old
+		ask("named by the old id", 4, nil, at{"a", 1, 5})
+		ask("the old one is forgotten", 5, []at{{"a", 0, 0}, {"a", 1, 0}, {"a", 9, 0}})
+		s.byName["a"] = now
+		ask("named by the new id", 6, nil, at{"a", 0, 5})
 	}},
 	{"session by names and then by ids", 12, 13, func(s *script) {
 		s.filled("a", 1)

@@ -86,6 +86,11 @@ var listOffsetsScenarios = []scenario{
 		twice = s.listOffsets("a", 0, -1)
 		twice.Topics = append(twice.Topics, s.listOffsets("none", 0, -1).Topics...)
 		s.step("one known, one not").ask(twice)
+		twice = s.listOffsets("a", 0, -1)
+		empty := s.listOffsets("none", 0, -1)
+		empty.Topics[0].Partitions = nil
+		twice.Topics = append(twice.Topics, empty.Topics...)
+		s.step("a topic of no partitions").ask(twice)
 		none := s.listOffsets("a", 0, -1)
 		none.Topics = nil
 		s.step("nothing").ask(none)
@@ -187,6 +192,19 @@ var deleteRecordsScenarios = []scenario{
 		s.ask(s.deletion("a", 0, -1))
 		s.step("empty").ask(s.deletion("a", 0, -1))
 		s.step("at the end").askAt(12, s.fetch(at{"a", 0, 6}))
+	}},
+	{"the same partition twice", 0, 0, func(s *script) {
+		s.filled("a", 1)
+		for _, c := range [][2]int64{{1, 3}, {4, 99}, {99, 5}} {
+			twice := s.deletion("a", 0, c[0])
+			twice.Topics[0].Partitions = append(twice.Topics[0].Partitions, s.deletion("a", 0, c[1]).Topics[0].Partitions...)
+			s.step("%d and %d", c[0], c[1]).ask(twice)
+			s.step("start").askAt(4, s.listOffsets("a", 0, -2))
+		}
+		empty := s.deletion("a", 0, 5)
+		empty.Topics = append(empty.Topics, s.deletion("none", 0, 0).Topics...)
+		empty.Topics[1].Partitions = nil
+		s.step("a topic of no partitions").ask(empty)
 	}},
 	{"what cannot be", 0, 0, func(s *script) {
 		s.topic("a", 1)

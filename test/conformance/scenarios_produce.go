@@ -342,6 +342,75 @@ var produceScenarios = []scenario{
 		}
 		s.stored("a", 0)
 	}},
+	{"what frames no batch, beside good ones", 0, 0, func(s *script) {
+		s.topic("a", 2)
+		one := s.batch("x").Encode()
+		transactional := s.idempotent(900_000_003, 0, 0, 1)
+		transactional.Edit = append(transactional.Edit, peer.Put(21, 2, 0x10))
+		for _, c := range []struct {
+			name string
+			edit func([]byte) []byte
+		}{
+			{"magic 3", peer.Put(16, 1, 3)}, {"magic 0", peer.Put(16, 1, 0)}, {"length 13", peer.Put(8, 4, 13)}, {"length 14", peer.Put(8, 4, 14)},
+			{"length 48", peer.Put(8, 4, 48)}, {"length too long", peer.Put(8, 4, 1000)}, {"transactional", peer.Put(21, 2, 0x10)},
+		} {
+			bad := s.edited(c.edit).Encode()
+			s.step("%s first", c.name).ask(s.produce(-1, part{"a", 0, bad}, part{"a", 1, one}, part{"none", 0, one}))
+			s.step("%s last", c.name).ask(s.produce(1, part{"a", 0, one}, part{"a", 1, bad}))
+			s.step("%s, of an unknown topic", c.name).ask(s.produce(-1, part{"a", 0, one}, part{"none", 0, bad}))
+			s.step("%s before a transactional one", c.name).ask(s.produce(-1, part{"a", 0, bad}, part{"a", 1, transactional.Encode()}))
+			s.step("%s with acks=2", c.name).ask(s.produce(2, part{"a", 0, one}, part{"a", 1, bad}))
+			s.silent(s.produce(0, part{"a", 0, one}, part{"a", 1, bad}))
+			s.step("%s with acks=0", c.name).ended()
+		}
+		for p := range int32(2) {
+			s.step("end").askAt(4, s.listOffsets("a", p, -1))
+		}
+	}},
+	{"acks that cannot be, beside other errors", 0, 0, func(s *script) {
+		s.topic("a", 4)
+		one := s.batch("x").Encode()
+		zstd := s.batch("x")
+		zstd.Codec = 4
+		s.ask(s.produce(2, part{"a", 0, one}, part{"a", 1, append(one[:len(one):len(one)], one...)}, part{"a", 2, zstd.Encode()}, part{"a", 3, one[:60]}, part{"a", 4, one}, part{"none", 0, one}))
+		s.step("a wrong checksum is not looked at").ask(s.produce(2, part{"a", 0, s.edited(peer.Put(57, 4, 9)).Encode()}))
+	}},
+	{"idempotent producer without an epoch", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		put := func(name string, epoch int16, sequence int32, n int) {
+			s.step("%s", name).ask(s.one(s.idempotent(900_000_004, epoch, sequence, n)))
+		}
+		put("epoch -2, not known yet", -2, 0, 1)
+		put("epoch -1", -1, 5, 2)
+		put("epoch -1, a gap", -1, 50, 2)
+		put("epoch -1, again", -1, 50, 2)
+		put("epoch -1, back", -1, 0, 1)
+		put("epoch -2", -2, 1, 1)
+		put("epoch 0 from 7", 0, 7, 1)
+		put("epoch 0, a gap", 0, 9, 1)
+		put("epoch -1 after all", -1, 8, 1)
+		s.step("end").askAt(4, s.listOffsets("a", 0, -1))
+	}},
+	{"idempotent producer, other records under the same numbers", 0, 0, func(s *script) {
+		s.topic("a", 1)
+		first := s.idempotent(900_000_005, 0, 0, 2)
+		s.step("first").ask(s.one(first))
+		first.Base += 77
+		s.step("again, later").ask(s.one(first))
+		first.Codec = 3
+		s.step("again, compressed").ask(s.one(first))
+		s.stored("a", 0)
+	}},
+	{"attributes without meaning, where the topic names the codec", 11, 11, func(s *script) {
+		s.topic("a", 1, "compression.type", "gzip")
+		for _, attributes := range []int64{0x40, 0x80, 0x7f00, 1, 0x7fc1} {
+			s.step("%x", attributes).ask(s.one(peer.Batch{
+				Base: s.base, Records: peer.Values("one"), Codec: int8(attributes & 7), ProducerID: -1, ProducerEpoch: -1, Sequence: -1,
+				Edit: []func([]byte) []byte{peer.Put(21, 2, attributes)},
+			}))
+		}
+		s.stored("a", 0)
+	}},
 	{"a topic that was deleted", 0, 0, func(s *script) {
 		s.topic("a", 1)
 		s.ask(s.one(s.batch("x")))

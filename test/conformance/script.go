@@ -58,7 +58,9 @@ type script struct {
 	made     map[string]bool // topics that there are
 	onlyOurs bool
 	marks    int
-	patient  bool // Kafka answers a change before it is visible: wait for it
+	// lastSession is the fetch session that the script's requests are in.
+	lastSession int32
+	patient     bool // Kafka answers a change before it is visible: wait for it
 }
 
 func newScript(t testing.TB, addr string, version int16, patient bool) *script {

@@ -20,6 +20,10 @@ type Record struct {
 	Key, Value []byte
 	Delta      int64 // timestamp, milliseconds from the batch's base
 	Headers    []Header
+
+	// OffsetDelta is where the record of a batch that was read stands. Batches that are
+	// written have their records one after another.
+	OffsetDelta int64
 }
 
 // Header is one header of a record.
@@ -197,12 +201,14 @@ func parseOne(b []byte) Stored {
 			return s
 		}
 	}
-	s.Records, s.Err = decodeRecords(payload, int(s.Count))
+	s.Records, s.Err = decodeRecords(payload, int(s.Count), int64(s.LastOffsetDelta))
 	return s
 }
 
-func decodeRecords(b []byte, count int) (records []Record, err error) {
-	r := reader{b: b}
+// decodeRecords reads count records of a batch whose last offset delta is last: those of a
+// batch that was cleaned have gaps.
+func decodeRecords(b []byte, count int, last int64) (records []Record, err error) {
+	r, next := reader{b: b}, int64(0)
 	for i := range count {
 		size := r.varint()
 		end := len(r.b) - int(size)
@@ -210,10 +216,11 @@ func decodeRecords(b []byte, count int) (records []Record, err error) {
 			return records, fmt.Errorf("record %d does not fit", i)
 		}
 		r.take(1)
-		rec := Record{Delta: r.varint()}
-		if d := r.varint(); d != int64(i) {
+		rec := Record{Delta: r.varint(), OffsetDelta: r.varint()}
+		if d := rec.OffsetDelta; d < next || d > last || last == int64(count)-1 && d != int64(i) {
 			return records, fmt.Errorf("record %d has offset delta %d", i, d)
 		}
+		next = rec.OffsetDelta + 1
 		rec.Key, rec.Value = r.bytes(), r.bytes()
 		for n := r.varint(); n > 0 && !r.bad; n-- {
 			rec.Headers = append(rec.Headers, Header{Key: string(r.bytes()), Value: r.bytes()})
@@ -257,6 +264,7 @@ func (r *reader) take(n int64) []byte {
 func (r *reader) bytes() []byte {
 	n := r.varint()
 	if n < 0 {
+		r.bad = r.bad || n < -1
 		return nil
 	}
 	b := r.take(n)
