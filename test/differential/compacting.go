@@ -2,7 +2,6 @@ package differential
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -51,7 +50,7 @@ func compacting(s *script) {
 // and each key once.
 func (s *script) cleaned(end int64) {
 	s.both(func(d *side) {
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		s.until(d, "the cleaner", func() bool {
 			resp := s.calm(d, 12, s.fetch(whole(), from("a", 0, 0))(d)).(*kmsg.FetchResponse)
 			batches, _ := peer.Parse(resp.Topics[0].Partitions[0].RecordBatches)
 			keys, twice := map[string]bool{}, false
@@ -61,9 +60,8 @@ func (s *script) cleaned(end int64) {
 					keys[string(r.Key)] = true
 				}
 			}
-			if n := len(batches); n > 0 && batches[n-1].BaseOffset+int64(batches[n-1].LastOffsetDelta)+1 >= end && !twice {
-				return
-			}
-		}
+			n := len(batches)
+			return n > 0 && batches[n-1].BaseOffset+int64(batches[n-1].LastOffsetDelta)+1 >= end && !twice
+		})
 	})
 }

@@ -2,7 +2,6 @@ package differential
 
 import (
 	"fmt"
-	"time"
 
 	"ringmain/test/peer"
 )
@@ -27,9 +26,9 @@ func retaining(s *script) {
 	}
 	s.both(func(d *side) {
 		for p := range int32(2) {
-			for s.offset(d, "a", p, -2).Offset != s.offset(d, "a", p, -1).Offset {
-				time.Sleep(50 * time.Millisecond)
-			}
+			s.until(d, "retention to take all (log.initial.task.delay.ms=500?)", func() bool {
+				return s.offset(d, "a", p, -2).Offset == s.offset(d, "a", p, -1).Offset
+			})
 		}
 	})
 	for range 12 {

@@ -93,6 +93,16 @@ func (s *script) both(do func(d *side)) {
 	w.Wait()
 }
 
+// until waits for what a side does in its own time, a minute at most.
+func (s *script) until(d *side, what string, done func() bool) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Errorf("%s: waited a minute for %s", d.addr, what)
+			return
+		}
+	}
+}
+
 func dial(addr string) (*peer.Conn, error) {
 	var err error
 	for range 50 {
@@ -214,9 +224,7 @@ func (s *script) topic(name string, partitions int32, configs ...string) {
 		}
 		d.ids[name], d.names[resp.Topics[0].TopicID] = resp.Topics[0].TopicID, name
 		for p := range partitions {
-			for s.offset(d, name, p, -1).ErrorCode != 0 {
-				time.Sleep(2 * time.Millisecond)
-			}
+			s.until(d, "the new topic to be led", func() bool { return s.offset(d, name, p, -1).ErrorCode == 0 })
 		}
 	})
 	s.made = append(s.made, name)
@@ -232,16 +240,11 @@ func (s *script) remove(topic string) {
 	s.note("delete topic %s", topic)
 	s.both(func(d *side) {
 		s.unmake(d, topic)
-		for s.offset(d, topic, 0, -1).ErrorCode != 3 {
-			time.Sleep(2 * time.Millisecond)
-		}
-		for { // Kafka forgets the topic's id a moment later
+		s.until(d, "the topic to be unknown", func() bool { return s.offset(d, topic, 0, -1).ErrorCode == 3 })
+		s.until(d, "its id to be unknown, a moment later", func() bool {
 			resp := s.calm(d, 13, s.fetch(whole(), from(topic, 0, 0))(d)).(*kmsg.FetchResponse)
-			if resp.Topics[0].Partitions[0].ErrorCode == 100 {
-				return
-			}
-			time.Sleep(2 * time.Millisecond)
-		}
+			return resp.Topics[0].Partitions[0].ErrorCode == 100
+		})
 	})
 }
 

@@ -166,11 +166,11 @@ func TestABadAlertStopsTheStart(t *testing.T) {
 	}
 	const key = "ringmain.lag.alert.slow."
 	for set, text := range map[string]string{
-		key + "group=(":                                 "regular expression",
-		key + "group=a":                                 "never fires",
-		key + "records=many":                            "many",
-		key + "webhoook=T0KEN":                          "webhoook",
-		key + "growing.for.ms=100":                      "4000 to 604800000",
+		key + "group=(":            "regular expression",
+		key + "group=a":            "never fires",
+		key + "records=many":       "many",
+		key + "webhoook=T0KEN":     "webhoook",
+		key + "growing.for.ms=100": "4000 to 604800000",
 		key + "records=1 " + key + "group=a " + key + "webhook=T0KEN": "it is no URL",
 		"ringmain.lag.check.interval.ms=1":                            "100 to 3600000",
 	} {
