@@ -28,6 +28,9 @@ type applier struct {
 	// twice has the other directories of partitions that were found in several:
 	// a power cut can bring a deleted topic's back after its name was used again.
 	twice map[model.TopicPartition][]*segment.Dir
+	// unread are the directories in which a log was not opened: it failed, or the start
+	// was ended before. What such a log holds was not checked.
+	unread map[*segment.Dir]bool
 
 	// first is closed when the first image is served.
 	first chan struct{}
@@ -43,7 +46,7 @@ type appliedWaiter struct {
 }
 
 func newApplier(b *Broker, dirs []*segment.Dir) (*applier, error) {
-	a := &applier{b: b, dirs: dirs, home: map[model.TopicPartition]*segment.Dir{}, twice: map[model.TopicPartition][]*segment.Dir{}, first: make(chan struct{})}
+	a := &applier{b: b, dirs: dirs, home: map[model.TopicPartition]*segment.Dir{}, twice: map[model.TopicPartition][]*segment.Dir{}, unread: map[*segment.Dir]bool{}, first: make(chan struct{})}
 	for _, d := range dirs {
 		tps, err := d.Partitions()
 		if err != nil {
@@ -137,7 +140,9 @@ func (a *applier) apply(img *metadata.Image, d *metadata.Delta) {
 	default:
 		a.setStraysAside(img)
 		for _, d := range a.dirs {
-			d.MarkRecovered()
+			if !a.unread[d] {
+				d.MarkRecovered()
+			}
 		}
 		close(a.first)
 	}
@@ -249,6 +254,11 @@ func (a *applier) open(img *metadata.Image, topics []*metadata.Topic) {
 	}
 	close(next)
 	wg.Wait()
+	for i, j := range jobs {
+		if j.s.replicas[j.index] == nil {
+			a.unread[dirs[i]] = true
+		}
+	}
 	for _, s := range all {
 		a.b.replicas.put(s)
 	}
