@@ -366,6 +366,7 @@ func (c *consumer) note(s *coordinator.Step, id string, said records.ConsumerGro
 	if m != nil {
 		names, regex = m.said.SubscribedTopicNames, m.regex()
 	}
+	stood := c.regexes[regex] != nil && len(c.regexes[regex].topics) > 0
 	if m == nil || !reflect.DeepEqual(m.said, said) {
 		c.m.write(s, records.ConsumerGroupMemberMetadata(c.g.id, id, &said))
 		m = c.members[id]
@@ -373,8 +374,9 @@ func (c *consumer) note(s *coordinator.Step, id string, said records.ConsumerGro
 	named := !slices.Equal(names, m.said.SubscribedTopicNames)
 	matched := regex != m.regex()
 	// An expression that is not resolved yet gives no reason to assign: its
-	// resolution will, if it stands for topics.
-	bump := named || matched && c.isResolved(m.regex()) || assignor != c.assignorName()
+	// resolution will, if it stands for topics. Where the one before stood for some,
+	// others may get what the member gives up.
+	bump := named || matched && (stood || c.isResolved(m.regex())) || assignor != c.assignorName()
 	if matched {
 		c.dropRegexes(s)
 	}

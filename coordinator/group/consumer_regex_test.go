@@ -298,3 +298,46 @@ func TestManyExpressionsAreResolvedInTurns(t *testing.T) {
 		}
 	}
 }
+
+// A member that goes over to an expression for no topics gives up what it had to those
+// who still read it.
+func TestAnExpressionForNoTopicsGivesUp(t *testing.T) {
+	sc := newMachineScene(t, asKafka)
+	sc.topic("a1", 2)
+	sc.beat(beat{id: "m1", epoch: 0, timeout: 300_000, topics: []string{"a1"}, owned: share{}})
+	sc.beat(joinsWith("m2", "a.*"))
+	owned := map[string]share{"m1": {"a1": {0, 1}}, "m2": {}}
+	tell := func(b beat) {
+		t.Helper()
+		for _, m := range sc.describe().Members {
+			if m.MemberID == b.id {
+				b.epoch = m.MemberEpoch
+			}
+		}
+		b.timeout, b.owned = 300_000, owned[b.id]
+		g := sc.beat(b)
+		if g.code != 0 {
+			t.Fatalf("%s: %+v", b.id, g)
+		}
+		if g.share != nil {
+			owned[b.id] = g.share
+		}
+	}
+	rounds := func() {
+		for range 6 {
+			tell(beat{id: "m1"})
+			tell(beat{id: "m2"})
+			sc.pass(2000)
+		}
+	}
+	rounds()
+	if len(owned["m1"]["a1"]) != 1 || len(owned["m2"]["a1"]) != 1 {
+		t.Fatalf("the topic is not shared: %v", owned)
+	}
+	none := "none.*"
+	tell(beat{id: "m2", regex: &none})
+	rounds()
+	if len(owned["m1"]["a1"]) != 2 || len(owned["m2"]) != 0 {
+		t.Errorf("m1, the only one that reads a1, has %v, and m2 %v", owned["m1"], owned["m2"])
+	}
+}
