@@ -248,6 +248,7 @@ func (c *classic) replace(s *coordinator.Step, req *kmsg.JoinGroupRequest, m *cl
 		c.joinNext(s, m, p)
 		return
 	}
+	c.topics = c.subscriptions() // as whoever loads what is written now
 	c.persist(s, keep)
 	c.admit(p.response, m)
 	if req.Version >= 9 {

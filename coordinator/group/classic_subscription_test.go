@@ -109,3 +109,25 @@ func FuzzSubscription(f *testing.F) {
 		}
 	})
 }
+
+// What a static member reads that came back without a new generation is known the same
+// before and after a load.
+func TestSubscriptionOfAStaticMemberThatCameBack(t *testing.T) {
+	machineOnly(t)
+	w := newWorld(t)
+	comes := func(topic string) *kmsg.JoinGroupResponse {
+		req := w.joinStatic(9, "", "i", "range")
+		req.Protocols[0].Metadata = reads(1, topic)
+		return w.join(req).got()
+	}
+	w.sync(w.syncRequest(5, comes("a").MemberID, 1, nil)).got()
+	comes("b")
+	for _, when := range []string{"before", "after"} {
+		for topic, read := range map[string]bool{"a": false, "b": true} {
+			if yes, known := w.m.ensure("g").members.subscribed(topic); yes != read || !known {
+				t.Errorf("%s a load %s is read: %v, %v", when, topic, yes, known)
+			}
+		}
+		w.load()
+	}
+}
