@@ -89,7 +89,7 @@ func (c *fetchCall) write(w *wire.FetchWriter, p *fetchPart, nodes []wire.NodeEn
 	a := wire.NewFetchPartition(p.key.index, p.code)
 	// Nothing is transactional yet. Kafka has an empty list where it has looked, and
 	// for a partition that it does not know, and none where it did not come so far.
-	if c.readCommitted && p.code == 0 && !p.diverged && !p.withheld || p.unknown() > 0 {
+	if c.readCommitted && p.code == 0 && !p.diverged && !p.withheld || p.replica == nil && p.unknown() > 0 {
 		a.Aborted = noAborted
 	}
 	if p.code == 0 {
