@@ -59,10 +59,9 @@ func createTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 	}
 	if whole != nil { // each entry as it stands, whatever else is wrong with it
 		for i := range req.Topics {
-			if i == maxTold { // a million times the same sentence is 100 MB
-				whole = &refusal{code: whole.code}
-			}
-			resp.Topics = append(resp.Topics, refusedTopic(req.Topics[i].Topic, whole))
+			out := refusedTopic(req.Topics[i].Topic, whole)
+			out.ErrorCode, out.ErrorMessage = whole.told(i)
+			resp.Topics = append(resp.Topics, out)
 		}
 		return resp
 	}
@@ -86,9 +85,6 @@ func (a *admin) creationsRefusal(req *kmsg.CreateTopicsRequest, specs []topicSpe
 	}
 	return a.tooManyPartitions(specs)
 }
-
-// maxTold is how many topics are told in words why the whole request is refused.
-const maxTold = 1000
 
 // topicOutcome is what became of one topic of the request.
 type topicOutcome struct {

@@ -271,16 +271,29 @@ func TestCreateTopicsTakesKeysThatKafkaRemoved(t *testing.T) {
 }
 
 func TestAMillionRefusalsAreShort(t *testing.T) {
-	a, _, _ := newAdmin(t)
-	a.cfg.MaxNewPartitions = 10
-	topics := make([]wantedTopic, 2*maxTold)
+	a, meta, _ := newAdmin(t)
+	a.cfg.MaxNewPartitions, a.cfg.DeleteTopics = 10, false
+	addTopic(t, meta, "x", 1)
+	short := func(api string, i int, code, want int16, message *string) {
+		t.Helper()
+		if code != want || (message != nil) != (i < maxTold) {
+			t.Fatalf("%s, entry %d: error %d, message %v", api, i, code, message)
+		}
+	}
+	topics, doomed := make([]wantedTopic, 2*maxTold), make([]kmsg.DeleteTopicsRequestTopic, 2*maxTold)
+	grown := []kmsg.CreatePartitionsRequestTopic{growTopic("x", 100)}
 	for i := range topics {
 		topics[i] = wantTopic(fmt.Sprint("t", i), 1, 1)
+		doomed[i] = doomedName("t")
+		grown = append(grown, growTopic("y", 2))
 	}
-	resp := serve[*kmsg.CreateTopicsResponse](t, a, 5, createRequest(topics...))
-	for i, rt := range resp.Topics {
-		if rt.ErrorCode != 44 || (rt.ErrorMessage != nil) != (i < maxTold) {
-			t.Fatalf("topic %d: error %d, message %v", i, rt.ErrorCode, rt.ErrorMessage)
-		}
+	for i, rt := range serve[*kmsg.CreateTopicsResponse](t, a, 5, createRequest(topics...)).Topics {
+		short("CreateTopics", i, rt.ErrorCode, 44, rt.ErrorMessage)
+	}
+	for i, rt := range serve[*kmsg.DeleteTopicsResponse](t, a, 6, deleteRequest(doomed...)).Topics {
+		short("DeleteTopics", i, rt.ErrorCode, 73, rt.ErrorMessage)
+	}
+	for i, rt := range serve[*kmsg.CreatePartitionsResponse](t, a, 3, growRequest(grown...)).Topics {
+		short("CreatePartitions", i, rt.ErrorCode, 44, rt.ErrorMessage)
 	}
 }

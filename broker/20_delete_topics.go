@@ -41,10 +41,10 @@ func deleteTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 	asked := askedTopics(req)
 	doomed, open := doomedTopics(asked)
 	if why := a.deletionRefusal(req, open); why != nil {
-		for _, ask := range asked {
+		for i, ask := range asked {
 			out := kmsg.NewDeleteTopicsResponseTopic()
 			out.Topic, out.TopicID = ask.Topic, ask.TopicID
-			out.ErrorCode, out.ErrorMessage = why.wire()
+			out.ErrorCode, out.ErrorMessage = why.told(i)
 			resp.Topics = append(resp.Topics, out)
 		}
 		return resp

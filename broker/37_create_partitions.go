@@ -52,7 +52,7 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 		for i := range req.Topics {
 			out := kmsg.NewCreatePartitionsResponseTopic()
 			out.Topic = req.Topics[i].Topic
-			out.ErrorCode, out.ErrorMessage = whole.wire()
+			out.ErrorCode, out.ErrorMessage = whole.told(i)
 			resp.Topics = append(resp.Topics, out)
 		}
 		return resp

@@ -38,6 +38,18 @@ func (r *refusal) wire() (code int16, message *string) {
 }
 
 // Error lets a whole change be refused from inside Metadata.Change.
+// maxTold is how many entries of a request are told in words why the whole of it is
+// refused: a million times the same sentence is 100 MB.
+const maxTold = 1000
+
+// told is what the i-th entry of a request that is refused as a whole is answered.
+func (r *refusal) told(i int) (code int16, message *string) {
+	if i >= maxTold {
+		return r.code, nil
+	}
+	return r.wire()
+}
+
 func (r *refusal) Error() string { return r.message }
 
 // adminRefusal turns an error of a change of the metadata into what the items
