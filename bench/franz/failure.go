@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -43,11 +45,25 @@ func nameOf(err error) string {
 		return "client closed"
 	case errors.As(err, &loss):
 		return "data loss"
+	case strings.Contains(err.Error(), "the broker connection has died"): // it has no name there
+		return behindAnother
 	}
-	return "other"
+	return "other: " + number.ReplaceAllString(err.Error()[:min(len(err.Error()), nameBytes)], "#")
 }
 
-// ended reports whether an error only says that somebody ended the work.
+// nameBytes bounds a name that is an error's own text, and number is what differs from
+// one to the next in it.
+const nameBytes = 120
+
+var number = regexp.MustCompile(`[0-9]+`)
+
+// behindAnother is what becomes of a request behind another one on a connection that
+// ends: franz-go sends it again. Why the connection ended is the other one's error, or
+// franz-go ended it itself, as it does when a reader is moved.
+const behindAnother = "behind another on a lost connection"
+
+// ended reports whether an error only says that somebody ended the work, or the
+// connection that it was waiting on.
 func ended(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed)
+	return errors.Is(err, context.Canceled) || errors.Is(err, kgo.ErrClientClosed) || nameOf(err) == behindAnother
 }

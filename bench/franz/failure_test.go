@@ -105,12 +105,13 @@ func TestABrokerThatIsAwayIsSeen(t *testing.T) {
 
 func TestFailuresAreCountedUnderFewNames(t *testing.T) {
 	for want, err := range map[string]error{
-		"NOT_LEADER_FOR_PARTITION": fmt.Errorf("produce: %w", kerr.NotLeaderForPartition),
-		"timeout":                  context.DeadlineExceeded,
-		"connection lost":          fmt.Errorf("read: %w", io.ErrUnexpectedEOF),
-		"connection refused":       &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
-		"client closed":            kgo.ErrClientClosed,
-		"other":                    errors.New("127.0.0.1:45333: strange"),
+		"NOT_LEADER_FOR_PARTITION":  fmt.Errorf("produce: %w", kerr.NotLeaderForPartition),
+		"timeout":                   context.DeadlineExceeded,
+		"connection lost":           fmt.Errorf("read: %w", io.ErrUnexpectedEOF),
+		"connection refused":        &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+		"client closed":             kgo.ErrClientClosed,
+		behindAnother:               errors.New("the broker connection has died and the request will be retried on a new connection"),
+		"other: #.#.#.#:#: strange": errors.New("127.0.0.1:45333: strange"),
 	} {
 		if got := nameOf(err); got != want {
 			t.Errorf("%v is %q, want %q", err, got, want)
