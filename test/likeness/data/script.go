@@ -1,4 +1,4 @@
-package differential
+package data
 
 import (
 	"errors"
@@ -108,7 +108,7 @@ func dial(addr string) (*peer.Conn, error) {
 	for range 50 {
 		var c *peer.Conn
 		if c, err = peer.Dial(addr); err == nil {
-			c.ClientID, c.Timeout = "differential", 40*time.Second
+			c.ClientID, c.Timeout = "likeness", 40*time.Second
 			return c, nil
 		}
 		time.Sleep(100 * time.Millisecond)

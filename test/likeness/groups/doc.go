@@ -1,4 +1,4 @@
-// Package likeness compares two brokers over random sequences of requests to the group
+// Package groups compares two brokers over random sequences of requests to the group
 // coordinator: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit, OffsetFetch,
 // OffsetDelete, DescribeGroups, ListGroups, DeleteGroups and FindCoordinator, in all
 // versions, of members that come, go, come back, and say what is wrong. Both brokers get
@@ -9,11 +9,11 @@
 // By itself the test compares two processes of ours, which shows that the comparison
 // holds. Against an Apache Kafka 4.4, started with group.initial.rebalance.delay.ms=0:
 //
-//	go test ./test/likeness -kafka 127.0.0.1:19092 [-seed 1] [-sequences 1000] [-steps 40]
+//	go test ./test/likeness/groups -kafka 127.0.0.1:19092 [-seed 1] [-sequences 1000] [-steps 40]
 //
 // A sequence that differs is shortened and shown. What is meant to differ
 // (docs/deviations.md) is in known.go, or is not asked: nobody sends a request again that
 // waits, and ids that were only given out do not leave.
 //
 // Start reading at sequence.go, then requests.go.
-package likeness
+package groups

@@ -1,4 +1,4 @@
-package likeness
+package groups
 
 import (
 	"github.com/twmb/franz-go/pkg/kerr"
