@@ -236,6 +236,9 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 			}
 			return 0, false, fmt.Errorf("%w: %w", errIndexLies, err)
 		}
+		if first && pos > 0 { // the index says the same offset: what lies behind it is no witness against it
+			expect = h.BaseOffset()
+		}
 		if err == nil && (h.BaseOffset() < expect || h.LastOffset() >= end) { // offsets have no checksum
 			err = corruptBatch(seg.file.Path(), pos, expect, "offsets %d to %d between %d and %d", h.BaseOffset(), h.LastOffset(), expect, end)
 		}
@@ -315,17 +318,17 @@ func (l *Log) boundary(seg *segment, size int64, first hint, limit, maxBytes int
 		// A few large batches: to read their headers one by one is less than to
 		// search the index.
 		w.window = headerWindow
-		to, next, found, err := stop.walk(w, from+int64(first.size), maxHops)
+		to, next, found, err := stop.walk(w, from+int64(first.size), first.last+1, maxHops)
 		if found || err != nil {
 			return to, next, err
 		}
 	}
 	w.window = walkWindow
-	pos, err := l.nearBoundary(seg, w, from, limit, maxBytes)
+	near, err := l.nearBoundary(seg, w, first, limit, maxBytes)
 	if err != nil {
 		return 0, next, err
 	}
-	to, next, _, err = stop.walk(w, pos, math.MaxInt)
+	to, next, _, err = stop.walk(w, int64(near.pos), near.offset, math.MaxInt)
 	return to, next, err
 }
 
@@ -341,8 +344,9 @@ type stopping struct {
 }
 
 // walk goes from the batch at pos on to the one that is not sent, over at most
-// steps batches.
-func (s *stopping) walk(w *walk, pos int64, steps int) (to int64, next hint, found bool, err error) {
+// steps batches. The offset of the first is at least expect. Where offsets fall one of two
+// batches is damaged: what is sent ends there, and no reader comes back by a hint.
+func (s *stopping) walk(w *walk, pos, expect int64, steps int) (to int64, next hint, found bool, err error) {
 	for ; steps > 0; steps-- {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) || errors.Is(err, ErrCorrupt) && pos > s.from {
@@ -351,40 +355,44 @@ func (s *stopping) walk(w *walk, pos int64, steps int) (to int64, next hint, fou
 		if err != nil {
 			return 0, next, false, err
 		}
+		if h.BaseOffset() < expect && pos > s.from {
+			return pos, next, true, nil
+		}
 		after := pos + int64(h.Size())
 		if h.LastOffset() >= s.limit || after > s.end && (pos > s.from || !s.firstWhole) {
 			return pos, hintOf(h, pos), true, nil
 		}
-		pos = after
+		pos, expect = after, h.LastOffset()+1
 	}
 	return pos, next, false, nil
 }
 
-// nearBoundary is the position of a batch at or before the boundary, as near to it
-// as the index knows.
-func (l *Log) nearBoundary(seg *segment, w *walk, from, limit, maxBytes int64) (int64, error) {
-	at := indexEntry{pos: uint32(from)}
+// nearBoundary is a batch at or before the boundary, as near to it as the index knows.
+// Of the batch only offset and position are given.
+func (l *Log) nearBoundary(seg *segment, w *walk, first hint, limit, maxBytes int64) (hint, error) {
+	from := int64(first.pos)
+	at := indexEntry{pos: first.pos}
 	if e, _, err := l.floor(seg, byPosition, from+maxBytes); err != nil {
-		return 0, err
+		return first, err
 	} else if int64(e.pos) > from {
 		at = e
 	}
 	if limit < l.segmentEnd(seg) {
 		if e, _, err := l.floor(seg, byOffset, limit-seg.base); err != nil {
-			return 0, err
+			return first, err
 		} else if e.pos < at.pos {
 			at = e
 			if int64(e.pos) < from {
-				at = indexEntry{pos: uint32(from)}
+				at = indexEntry{pos: first.pos}
 			}
 		}
 	}
 	if pos := int64(at.pos); pos > from { // an entry that lies is no place to begin
 		if h, err := w.header(pos); err == nil && h.BaseOffset() == seg.base+int64(at.rel) {
-			return pos, nil
+			return hint{offset: h.BaseOffset(), pos: at.pos}, nil
 		}
 	}
-	return from, nil
+	return first, nil
 }
 
 func (l *Log) segmentEnd(seg *segment) int64 {
