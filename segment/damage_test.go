@@ -406,3 +406,83 @@ func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 		t.Errorf("append at %d", base)
 	}
 }
+
+// holding is a batch whose first value is another batch, as a producer may well write.
+func holding(inner record.Batch, behind int) record.Batch {
+	b := record.NewBuilder()
+	b.Add(t0, nil, inner)
+	b.Add(t0, nil, make([]byte, behind))
+	return b.Build()
+}
+
+// A kill tears the last write anywhere, and a value in what is left of it holds a whole
+// batch: it is no part of the log. But where a bit of a length is flipped up so that the
+// batch passes the end of the file, and nothing is missing, the log does not end.
+func TestBatchInATornWriteIsNotTakenUp(t *testing.T) {
+	for _, offset := range []int64{5, 6, 7, 1000000} { // that the inner batch claims
+		inner := batchOf(t0, 1, 10)
+		inner.Stamp(offset, 0)
+		torn := holding(inner, 1000)
+		torn.Stamp(5, 0)
+		for n := len(inner) + record.HeaderSize; n < len(torn); n += 37 {
+			mem, _, l := newMemLog(t)
+			io := NewPwritevIO()
+			for range 5 {
+				appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+			}
+			syncLog(t, io, l)
+			io.Close()
+			mem = mem.KillClone()
+			f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+			size, _ := f.Size()
+			f.WriteAt(torn[:n], size)
+			l, rep := openLog(t, openDir(t, mem, "/data"), smallConfig())
+			if l.EndOffset() != 5 || rep.CutAt != size || rep.CutBytes != int64(n) {
+				t.Errorf("%d bytes of a write, a batch of offset %d in it: the log ends at %d, want 5; %+v", n, offset, l.EndOffset(), rep)
+			}
+		}
+	}
+}
+
+func TestFlippedLengthIsNoTornWrite(t *testing.T) {
+	for bit := range 32 {
+		mem, _, l := newMemLog(t)
+		io := NewPwritevIO()
+		inner := batchOf(t0, 1, 10)
+		inner.Stamp(6, 0)
+		var at int64
+		for i := range 10 {
+			b := batchOf(t0, 1, 100)
+			if i == 5 {
+				at, b = l.active().size, holding(inner, 100)
+			}
+			appendAll(t, io, l, 0, b)
+		}
+		syncLog(t, io, l)
+		io.Close()
+		end := l.EndOffset()
+		mem = mem.KillClone()
+		f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+		flip(t, f, at+8+int64(3-bit/8), bit%8)
+		l, rep := openLog(t, openDir(t, mem, "/data"), smallConfig())
+		if l.EndOffset() != end || rep.CutBytes > 0 {
+			t.Errorf("bit %d: the log ends at %d, want %d; %+v", bit, l.EndOffset(), end, rep)
+		}
+		for o := range end {
+			r, err := l.Plan(o, end, 1, true)
+			if err != nil {
+				if damaged := o == 5 || o == 6; !errors.Is(err, ErrCorrupt) || !damaged {
+					t.Errorf("bit %d: read at %d: %v", bit, o, err)
+				}
+				continue
+			}
+			good, _ := r.Warm()
+			for _, b := range bytesOf(t, good) {
+				if len(b) == len(inner) || b.BaseOffset() != o {
+					t.Errorf("bit %d: read at %d gives a batch of %d bytes at %d", bit, o, len(b), b.BaseOffset())
+				}
+			}
+			r.Release()
+		}
+	}
+}

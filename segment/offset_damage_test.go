@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"ringmain/record"
 )
 
 // No checksum covers a batch's offset. Whichever bit of it is flipped down, wherever the
@@ -64,6 +66,61 @@ func readsOwnOffsets(t *testing.T, damaged, bit int, killed bool) {
 		for _, b := range bytesOf(t, good) {
 			if was := b.MaxTimestamp() - t0; was != o || b.BaseOffset() != o {
 				t.Errorf("batch %d says %d: read at %d gives batch %d under offset %d", damaged, damaged^1<<bit, o, was, b.BaseOffset())
+			}
+		}
+		r.Release()
+	}
+}
+
+// A value may hold a whole batch, at any offset. Whatever bit of a header behind it or of
+// its own is flipped, with an index or without: it is never read as one of the log.
+func TestBatchInAValueIsNeverRead(t *testing.T) {
+	for damaged := range 3 { // 0 is the batch that holds one
+		for at := range int64(61) {
+			for _, claimed := range []int64{4, 5, 6, 9} {
+				inner := batchOf(t0, 1, 10)
+				inner.Stamp(claimed, 0)
+				readsNoInner(t, inner, damaged, at, int(at+claimed)%8)
+			}
+		}
+	}
+}
+
+func readsNoInner(t *testing.T, inner record.Batch, damaged int, byteAt int64, bit int) {
+	mem, d, l := newMemLog(t)
+	io := NewPwritevIO()
+	cfg := smallConfig()
+	cfg.SegmentBytes, cfg.IndexIntervalBytes = 1<<20, 1<<20
+	l.SetConfig(cfg)
+	var at int64
+	for i := range 10 {
+		if i == 4+damaged {
+			at = l.active().size
+		}
+		b := batchOf(t0, 1, 100)
+		if i == 4 {
+			b = holding(inner, 0)
+		}
+		appendAll(t, io, l, 0, b)
+	}
+	syncLog(t, io, l)
+	if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	io.Close()
+	f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+	flip(t, f, at+byteAt, bit)
+	l, _ = openLog(t, openDir(t, mem, "/data"), cfg)
+	defer l.Close()
+	for o := range l.EndOffset() {
+		r, err := l.Plan(o, l.EndOffset(), 1, true)
+		if err != nil {
+			continue
+		}
+		good, _ := r.Warm()
+		for _, b := range bytesOf(t, good) {
+			if len(b) == len(inner) {
+				t.Errorf("bit %d of byte %d of batch %d: read at %d gives a batch in a value, which says %d", bit, byteAt, 4+damaged, o, b.BaseOffset())
 			}
 		}
 		r.Release()

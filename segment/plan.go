@@ -220,8 +220,8 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 	defer w.done()
 	pos = int64(e.pos)
 	expect, end := seg.base, l.segmentEnd(seg)
-	var damage error // which offset may lie in
-	behind := pos    // what is sound again behind damage lies after it
+	var damage error           // which offset may lie in
+	before, low := pos, expect // the batch that led to pos, and the offset expected there
 	for first := true; ; first = false {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) {
@@ -253,7 +253,7 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 		case err == nil && last >= offset:
 			return pos, true, nil
 		case err == nil:
-			behind, pos, expect, damage = pos, next, last+1, nil
+			before, low, pos, expect, damage = pos, expect, next, last+1, nil
 			continue
 		case !errors.Is(err, ErrCorrupt):
 			return 0, false, err
@@ -261,12 +261,20 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 		if damage == nil {
 			damage = err
 		}
-		if behind, found, err = soundBehind(seg.file, size, behind, expect); err != nil {
+		// A wrong length leads anywhere, a wrong offset delta makes what follows look wrong.
+		bad, err := w.blamed(before, pos)
+		if err != nil {
+			return 0, false, err
+		}
+		if bad == before {
+			expect = low
+		}
+		if pos, found, err = soundBehind(seg.file, size, bad, expect); err != nil {
 			return 0, false, err
 		} else if !found {
 			return 0, false, damage
 		}
-		pos = behind
+		before, low = pos, expect
 	}
 }
 
@@ -274,12 +282,12 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 // damage. One that lies farther away is found again from the next index entry on.
 const maxGoRound = 4 << 20
 
-// soundBehind finds the first sound batch behind the one at pos that has offsets from
-// expect on.
+// soundBehind finds the first sound batch behind the damaged one at pos that has offsets
+// from expect on.
 func soundBehind(f *File, size, pos, expect int64) (next int64, found bool, err error) {
-	w := newWalk(f, min(size, pos+maxGoRound))
+	w := newWalk(f, size)
 	defer w.done()
-	return w.behind(pos, expect)
+	return w.behind(pos, expect, maxGoRound)
 }
 
 // boundary finds where to stop: the end of the last batch that fits and does

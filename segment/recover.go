@@ -296,7 +296,10 @@ func (r *recovery) goRound(w *walk, s *segment, pos int64, why error) (next int6
 	if !r.l.dir.sameBoot {
 		return pos, nil
 	}
-	next, found, err := w.behind(pos, r.end)
+	if torn, err := w.torn(pos, r.end); torn || err != nil {
+		return pos, err
+	}
+	next, found, err := w.behind(pos, r.end, s.size)
 	if err != nil || !found {
 		return pos, err
 	}
