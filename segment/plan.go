@@ -243,9 +243,10 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 			err = corruptBatch(seg.file.Path(), pos, expect, "offsets %d to %d between %d and %d", h.BaseOffset(), h.LastOffset(), expect, end)
 		}
 		var base, last, next int64
+		doubt := pos
 		if err == nil {
 			base, last, next = h.BaseOffset(), h.LastOffset(), pos+int64(h.Size())
-			err = w.passesOver(pos, h, expect)
+			doubt, err = w.passesOver(pos, h, expect)
 		}
 		switch {
 		case err == nil && damage != nil && base > offset:
@@ -266,7 +267,9 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 		if err != nil {
 			return 0, false, err
 		}
-		if bad == before {
+		if bad == pos {
+			bad = doubt
+		} else {
 			expect = low
 		}
 		if pos, found, err = soundBehind(seg.file, size, bad, expect); err != nil {

@@ -240,66 +240,65 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 	var head [record.HeaderSize]byte
 	b := record.Batch(head[:])
 	interval := int64(l.cfg.IndexIntervalBytes)
-	for gap := interval; pos < s.size; gap = interval {
-		bad, err := r.checkBatch(w, s, pos, b)
+	for gap := interval; pos < s.size; {
+		doubt, bad, err := r.checkBatch(w, s, pos, b)
 		if err != nil {
 			return pos, "", err
 		}
 		if bad != nil {
-			next, err := r.goRound(w, s, pos, bad)
+			next, err := r.goRound(w, s, pos, doubt, bad)
 			if err != nil || next == pos {
 				return pos, bad.Error(), err
 			}
 			pos, gap = next, -1 // the way there is blocked, so it gets an index entry
-			if bad, err = r.checkBatch(w, s, pos, b); bad != nil || err != nil {
-				return pos, "", errors.Join(bad, err) // it was sound a moment ago
-			}
+			continue
 		}
 		r.checkEpoch(s, pos, b)
 		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), gap)
 		r.rep.CheckedBytes += int64(b.Size())
 		r.end = b.LastOffset() + 1
-		pos += int64(b.Size())
+		pos, gap = pos+int64(b.Size()), interval
 	}
 	return pos, "", nil
 }
 
 // checkBatch copies the header of the batch at pos to head. bad says why it does not
-// continue the log.
-func (r *recovery) checkBatch(w *walk, s *segment, pos int64, head record.Batch) (bad, err error) {
+// continue the log, doubt which batch is the last not to be believed then (passesOver).
+func (r *recovery) checkBatch(w *walk, s *segment, pos int64, head record.Batch) (doubt int64, bad, err error) {
+	doubt = pos
 	h, err := w.header(pos)
 	switch {
 	case errors.Is(err, errEnd):
-		return fmt.Errorf("%d bytes are less than a batch header", s.size-pos), nil
+		return doubt, fmt.Errorf("%d bytes are less than a batch header", s.size-pos), nil
 	case errors.Is(err, ErrCorrupt):
-		return err, nil
+		return doubt, err, nil
 	case err != nil:
-		return nil, err
+		return doubt, nil, err
 	}
 	copy(head, h) // the checksum moves the window
 	if head.BaseOffset() < r.end || head.BaseOffset()-s.base > 1<<31-1 {
-		return fmt.Errorf("batch at offset %d where at least %d is expected", head.BaseOffset(), r.end), nil
+		return doubt, fmt.Errorf("batch at offset %d where at least %d is expected", head.BaseOffset(), r.end), nil
 	}
 	if err = w.checksum(pos, h); err == nil {
-		err = w.passesOver(pos, head, r.end)
+		doubt, err = w.passesOver(pos, head, r.end)
 	}
 	if errors.Is(err, ErrCorrupt) {
-		return err, nil
+		return doubt, err, nil
 	}
-	return nil, err
+	return doubt, nil, err
 }
 
 // goRound finds the sound batch behind what is no continuation, if that can only be damage:
 // where the system ran on, nothing but the end of the last write is torn. Reads of what
 // lies between are refused. next is pos where the log ends there.
-func (r *recovery) goRound(w *walk, s *segment, pos int64, why error) (next int64, err error) {
+func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (next int64, err error) {
 	if !r.l.dir.sameBoot {
 		return pos, nil
 	}
 	if torn, err := w.torn(pos, r.end); torn || err != nil {
 		return pos, err
 	}
-	next, found, err := w.behind(pos, r.end, s.size)
+	next, found, err := w.behind(doubt, r.end, s.size)
 	if err != nil || !found {
 		return pos, err
 	}
@@ -310,7 +309,6 @@ func (r *recovery) goRound(w *walk, s *segment, pos int64, why error) (next int6
 	r.l.log.Error("bytes of a segment are no batch; reads of what was there are refused",
 		"file", s.file.Path(), "position", pos, "bytes", next-pos, "offset", r.end, "next_offset", h.BaseOffset(), "reason", why)
 	s.file.sound.unknownBelow(next)
-	r.end = h.BaseOffset()
 	return next, nil
 }
 

@@ -116,6 +116,23 @@ func (w *walk) blamed(before, pos int64) (int64, error) {
 	return pos, err
 }
 
+// follows says what is wrong with the offsets of the batch at pos, whose header is h, behind
+// the batch before it, that began at low or above and would end before expect. It may begin
+// lower where that batch is damaged itself. h is gone afterwards.
+func (w *walk) follows(before, pos int64, h record.Batch, low, expect int64) (doubt int64, err error) {
+	if base := h.BaseOffset(); base < expect {
+		bad, err := w.blamed(before, pos)
+		if err != nil || bad != pos && base >= low {
+			return pos, err
+		}
+		return pos, corrupt(w.file.Path(), pos, "batch at offset %d where at least %d is expected", base, expect)
+	}
+	if h.LastOffset()-w.file.base > 1<<31-1 {
+		return pos, corrupt(w.file.Path(), pos, "offsets %d to %d in the segment of %d", h.BaseOffset(), h.LastOffset(), w.file.base)
+	}
+	return w.passesOver(pos, h, expect)
+}
+
 // plausible spares the checksum where it cannot be right.
 func (w *walk) plausible(b []byte, pos, expect int64) bool {
 	h := record.Batch(b[:record.HeaderSize])
@@ -125,11 +142,11 @@ func (w *walk) plausible(b []byte, pos, expect int64) bool {
 		h.LastOffsetDelta() >= 0 && count >= 0 && count <= h.LastOffsetDelta()+1
 }
 
-// goRound logs bytes of a segment that are no batch, and gives the place of the
-// next batch, or the end of the walk.
-func (l *Log) goRound(w *walk, pos, expect int64, why error) (next int64, err error) {
+// goRound logs bytes of a segment that are no batch, from pos to the end of the one at
+// doubt (passesOver), and gives the place of the next batch, or the end of the walk.
+func (l *Log) goRound(w *walk, pos, doubt, expect int64, why error) (next int64, err error) {
 	size := w.size
-	next, found, err := w.behind(pos, expect, size)
+	next, found, err := w.behind(doubt, expect, size)
 	if err != nil {
 		return pos, err
 	}
