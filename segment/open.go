@@ -150,8 +150,9 @@ func (l *Log) checkOwner(hasRecords bool, rep *RecoveryReport) error {
 
 // replay reads headers of batches from (segment i, pos) up to the place (to,
 // toPos), and calls fn for each. What is no batch is logged and gone round: it
-// is for its readers to be refused.
-func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep *RecoveryReport, fn func(pos int64, h record.Batch)) error {
+// is for its readers to be refused. Headers of what lies in round are not read either: fn
+// gets a nil one there.
+func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, round []damagedPiece, rep *RecoveryReport, fn func(pos int64, h record.Batch)) error {
 	for ; i <= to && i < len(segs); i, pos = i+1, 0 {
 		end := segs[i].size
 		if i == to {
@@ -167,6 +168,11 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep
 		err := func() error {
 			expect, low, before := segs[i].base, segs[i].base, pos
 			for first := true; pos < end; first = false {
+				if behind := endOf(round, segs[i], pos); behind > pos {
+					fn(pos, nil)
+					pos, before = behind, behind
+					continue
+				}
 				h, err := w.header(pos)
 				doubt := pos
 				if first && pos > 0 && err == nil { // who gives a position knows the batch there

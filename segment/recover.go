@@ -30,6 +30,23 @@ type recovery struct {
 	// than it says is damaged, one with a higher need not be.
 	stored epochHistory
 	newest recovered
+	round  []damagedPiece
+}
+
+// damagedPiece is bytes of a segment that recovery has found damaged and gone round.
+type damagedPiece struct {
+	seg      *segment
+	from, to int64 // in the .log file
+}
+
+// endOf is where the piece that pos lies in ends, pos if it lies in none.
+func endOf(ps []damagedPiece, s *segment, pos int64) int64 {
+	for _, p := range ps {
+		if p.seg == s && p.from <= pos && pos < p.to {
+			return p.to
+		}
+	}
+	return pos
 }
 
 // recovered is a batch that was found.
@@ -309,6 +326,7 @@ func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (ne
 	r.l.log.Error("bytes of a segment are no batch; reads of what was there are refused",
 		"file", s.file.Path(), "position", pos, "bytes", next-pos, "offset", r.end, "next_offset", h.BaseOffset(), "reason", why)
 	s.file.sound.unknownBelow(next)
+	r.round = append(r.round, damagedPiece{s, pos, next})
 	return next, nil
 }
 
