@@ -219,10 +219,8 @@ func (r *recovery) check() error {
 			}
 			r.segs = r.segs[:i]
 			return nil
-		} else if s.base > r.end && l.dir.sameBoot && slices.Contains(r.o.indexes, r.end) {
-			// A segment began here whose file is gone, though not its index, which no kill
-			// does: reads of the gap are refused (missing).
-			r.end = s.base
+		} else if s.base > r.end && l.dir.sameBoot {
+			r.passGap(r.segs[i-1], s.base)
 		} else if s.base != r.end {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
@@ -234,7 +232,9 @@ func (r *recovery) check() error {
 			}
 			s.next = r.end
 			s.known.Store(true)
-			if good < s.size {
+			if good < s.size && l.dir.sameBoot && r.goesOn(s) && r.segs[i+1].base >= r.end {
+				r.passTail(s, good, r.segs[i+1].base, why)
+			} else if good < s.size {
 				return r.cut(i, good, why, false)
 			}
 		}
@@ -312,8 +312,10 @@ func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (ne
 	if !r.l.dir.sameBoot {
 		return pos, nil
 	}
-	if torn, err := w.torn(pos, r.end); torn || err != nil {
-		return pos, err
+	if !r.goesOn(s) {
+		if torn, err := w.torn(pos, r.end); torn || err != nil {
+			return pos, err
+		}
 	}
 	next, found, err := w.behind(doubt, r.end, s.size)
 	if err != nil || !found {
@@ -328,6 +330,42 @@ func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (ne
 	s.file.sound.unknownBelow(next)
 	r.round = append(r.round, damagedPiece{s, pos, next})
 	return next, nil
+}
+
+// goesOn reports whether a later segment has data: none had before this one was whole.
+func (r *recovery) goesOn(s *segment) bool {
+	return slices.ContainsFunc(r.segs, func(later *segment) bool { return later.base > s.base && later.size > 0 })
+}
+
+// passTail goes round damage from pos to the end of a segment that was whole.
+func (r *recovery) passTail(s *segment, pos, next int64, why string) {
+	r.l.log.Error("the end of a closed segment is damaged; reads of what was there are refused",
+		"file", s.file.Path(), "position", pos, "bytes", s.size-pos, "offset", r.end, "next_offset", next, "reason", why)
+	s.file.sound.unknownBelow(s.size)
+	r.round = append(r.round, damagedPiece{s, pos, s.size})
+	r.end = next
+}
+
+// passGap goes on at a segment that begins behind the end of the one before it, which no
+// kill does. If there is the index of a segment between them, reads of the gap are refused
+// on its word (missing). Else the one before was cut short: its index on disk, if it has one,
+// stays to tell of it (load).
+func (r *recovery) passGap(before *segment, next int64) {
+	l, from := r.l, r.end
+	r.end = next
+	if slices.Contains(r.o.indexes, from) {
+		return
+	}
+	d := &DamageError{File: before.file.Path(), Position: before.size, Offset: from,
+		Reason: fmt.Sprintf("the file ends before offset %d, the next one begins at %d", from, next)}
+	l.log.Error("records are missing between two segments; reads of their offsets are refused",
+		"file", d.File, "position", d.Position, "lost_from", from, "lost_to", next)
+	l.lose(from, next, d)
+	before.next = next
+	if before != r.segs[r.at] {
+		before.tail, before.idx = nil, nil
+		before.known.Store(false)
+	}
 }
 
 // checkEpoch takes the leader epoch of a sound batch up. One that is wrong is no end of the

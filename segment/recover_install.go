@@ -79,7 +79,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		l.savedPoint = l.point
 	}
 	for _, s := range l.segs[r.at : len(l.segs)-1] {
-		if len(s.tail) > 0 || s.idx == nil {
+		if s.known.Load() && (len(s.tail) > 0 || s.idx == nil) {
 			l.seal(s)
 		}
 	}
