@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -445,16 +446,25 @@ func TestBatchInATornWriteIsNotTakenUp(t *testing.T) {
 }
 
 func TestFlippedLengthIsNoTornWrite(t *testing.T) {
+	for _, size := range []int{100, walkWindow} {
+		t.Run(fmt.Sprintf("values of %d bytes", size), func(t *testing.T) { flipsLengths(t, size) })
+	}
+}
+
+func flipsLengths(t *testing.T, value int) {
+	cfg := smallConfig()
+	cfg.SegmentBytes = 1 << 20
 	for bit := range 32 {
 		mem, _, l := newMemLog(t)
 		io := NewPwritevIO()
 		inner := batchOf(t0, 1, 10)
 		inner.Stamp(6, 0)
+		l.SetConfig(cfg)
 		var at int64
 		for i := range 10 {
-			b := batchOf(t0, 1, 100)
+			b := batchOf(t0, 1, value)
 			if i == 5 {
-				at, b = l.active().size, holding(inner, 100)
+				at, b = l.active().size, holding(inner, value)
 			}
 			appendAll(t, io, l, 0, b)
 		}
@@ -464,7 +474,7 @@ func TestFlippedLengthIsNoTornWrite(t *testing.T) {
 		mem = mem.KillClone()
 		f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
 		flip(t, f, at+8+int64(3-bit/8), bit%8)
-		l, rep := openLog(t, openDir(t, mem, "/data"), smallConfig())
+		l, rep := openLog(t, openDir(t, mem, "/data"), cfg)
 		if l.EndOffset() != end || rep.CutBytes > 0 {
 			t.Errorf("bit %d: the log ends at %d, want %d; %+v", bit, l.EndOffset(), end, rep)
 		}

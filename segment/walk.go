@@ -101,7 +101,7 @@ func (w *walk) checksum(pos int64, h record.Batch) error {
 	sum := uint32(0)
 	for at := int64(crcFrom); at < size; {
 		n := min(size-at, w.at+int64(w.n)-(pos+at))
-		if n <= 0 {
+		if n <= 0 || pos+at < w.at { // the window may have gone on since the header was read
 			k, err := w.read(w.buf[:min(walkWindow, w.size-pos-at)], pos+at)
 			if err != nil && !errors.Is(err, io.EOF) {
 				return err
