@@ -420,6 +420,12 @@ func holding(inner record.Batch, behind int) record.Batch {
 // batch: it is no part of the log. But where a bit of a length is flipped up so that the
 // batch passes the end of the file, and nothing is missing, the log does not end.
 func TestBatchInATornWriteIsNotTakenUp(t *testing.T) {
+	for _, before := range []string{"sound", "damaged"} {
+		t.Run("behind a "+before+" batch", func(t *testing.T) { tearsWithInner(t, before == "damaged") })
+	}
+}
+
+func tearsWithInner(t *testing.T, damaged bool) {
 	for _, offset := range []int64{5, 6, 7, 1000000} { // that the inner batch claims
 		inner := batchOf(t0, 1, 10)
 		inner.Stamp(offset, 0)
@@ -437,9 +443,14 @@ func TestBatchInATornWriteIsNotTakenUp(t *testing.T) {
 			f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
 			size, _ := f.Size()
 			f.WriteAt(torn[:n], size)
+			want, cut := int64(5), size
+			if damaged { // cut with it, as what is damaged at the very end is
+				want, cut = 4, size-size/5
+				flip(t, f, size-10, 3)
+			}
 			l, rep := openLog(t, openDir(t, mem, "/data"), smallConfig())
-			if l.EndOffset() != 5 || rep.CutAt != size || rep.CutBytes != int64(n) {
-				t.Errorf("%d bytes of a write, a batch of offset %d in it: the log ends at %d, want 5; %+v", n, offset, l.EndOffset(), rep)
+			if l.EndOffset() != want || rep.CutAt != cut || rep.CutBytes != size+int64(n)-cut {
+				t.Errorf("%d bytes of a write, a batch of offset %d in it: the log ends at %d, want %d; %+v", n, offset, l.EndOffset(), want, rep)
 			}
 		}
 	}

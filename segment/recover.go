@@ -313,7 +313,7 @@ func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (ne
 		return pos, nil
 	}
 	if !r.goesOn(s) {
-		if torn, err := w.torn(pos, r.end); torn || err != nil {
+		if torn, err := w.endsTorn(pos, r.end); torn || err != nil {
 			return pos, err
 		}
 	}

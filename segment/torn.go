@@ -21,10 +21,33 @@ func (w *walk) torn(pos, expect int64) (bool, error) {
 	return err == nil && !flipped, err
 }
 
+// endsTorn reports whether the batch at pos is torn, or damaged and followed by nothing
+// but such batches and a torn one.
+func (w *walk) endsTorn(pos, expect int64) (bool, error) {
+	for at := pos; ; {
+		if torn, err := w.torn(at, expect); torn || err != nil {
+			return torn, err
+		}
+		b, err := w.damaged(at)
+		if b == nil || b.Magic() != 2 || b.BaseOffset() != expect || b.LastOffsetDelta() < 0 || b.Size() < record.HeaderSize {
+			return false, err
+		}
+		if at > pos {
+			if sound, err := w.matches(at, b); sound || err != nil {
+				return false, err
+			}
+		}
+		at, expect = at+int64(b.Size()), b.LastOffset()+1
+	}
+}
+
 // damaged is a copy of the header of a batch, whatever it says; nil if there is none.
 func (w *walk) damaged(pos int64) (record.Batch, error) {
+	if pos+record.HeaderSize > w.size {
+		return nil, nil
+	}
 	b := make(record.Batch, record.HeaderSize)
-	n, err := w.read(b[:min(int64(len(b)), w.size-pos)], pos)
+	n, err := w.read(b, pos)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
