@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -303,27 +304,54 @@ func FuzzRecovery(f *testing.F) {
 }
 
 // Arbitrary bytes as a segment: no panic, no endless loop, and what is
-// readable afterwards is sound.
+// readable afterwards is sound: all of it after a power cut, which ends the log at the
+// first byte that is wrong, and what is not refused after a kill.
 func FuzzSegmentBytes(f *testing.F) {
 	b := batchOf(t0, 2, 20)
 	f.Add([]byte(b), []byte{})
 	f.Add(append(bytes.Clone(b), b...), bytes.Repeat([]byte{0xff}, 200))
 	f.Add(make([]byte, 100), []byte("RMIX"))
+	f.Add(append([]byte{'0', 0, 0, 0, 0}, b[4:]...), []byte{})
 	f.Fuzz(func(t *testing.T, data, index []byte) {
 		mem := vfs.NewMem()
 		openDir(t, mem, "/data").Close()
 		mem.MkdirAll("/data/orders-3")
 		vfs.WriteFile(mem, "/data/orders-3/"+offsetName(0, logSuffix), data, true)
 		vfs.WriteFile(mem, "/data/orders-3/"+offsetName(0, indexSuffix), index, true)
-		d := openDir(t, mem, "/data")
-		defer d.Close()
-		l, _, err := d.OpenLog(testTP, testTopic, smallConfig())
-		if err != nil {
-			t.Fatal(err)
+		for _, killed := range []bool{true, false} {
+			clone := mem.RebootClone()
+			if killed {
+				clone = mem.KillClone()
+			}
+			d := openDir(t, clone, "/data")
+			defer d.Close()
+			l, _, err := d.OpenLog(testTP, testTopic, smallConfig())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !killed {
+				readAll(t, l, 0, 100)
+			}
+			for o, reads := int64(0), 0; killed && o < l.EndOffset() && reads < 100; reads++ {
+				r, err := l.Plan(o, l.EndOffset(), 100, true)
+				if o++; err != nil {
+					if !errors.Is(err, ErrCorrupt) {
+						t.Fatal(err)
+					}
+					continue
+				}
+				good, _ := r.Warm()
+				for _, b := range bytesOf(t, good) {
+					if !b.ChecksumOK() {
+						t.Fatalf("batch at %d: wrong checksum", b.BaseOffset())
+					}
+					o = max(o, b.LastOffset()+1)
+				}
+				r.Release()
+			}
+			l.OffsetForTimestamp(0, 1<<40)
+			l.MaxTimestamp(1 << 40)
 		}
-		readAll(t, l, 0, 100)
-		l.OffsetForTimestamp(0, 1<<40)
-		l.MaxTimestamp(1 << 40)
 	})
 }
 
@@ -404,5 +432,105 @@ func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 	}
 	if base := appendAll(t, io, l, 0, b); base != 0 {
 		t.Errorf("append at %d", base)
+	}
+}
+
+// holding is a batch whose first value is another batch, as a producer may well write.
+func holding(inner record.Batch, behind int) record.Batch {
+	b := record.NewBuilder()
+	b.Add(t0, nil, inner)
+	b.Add(t0, nil, make([]byte, behind))
+	return b.Build()
+}
+
+// A kill tears the last write anywhere, and a value in what is left of it holds a whole
+// batch: it is no part of the log. But where a bit of a length is flipped up so that the
+// batch passes the end of the file, and nothing is missing, the log does not end.
+func TestBatchInATornWriteIsNotTakenUp(t *testing.T) {
+	for _, before := range []string{"sound", "damaged"} {
+		t.Run("behind a "+before+" batch", func(t *testing.T) { tearsWithInner(t, before == "damaged") })
+	}
+}
+
+func tearsWithInner(t *testing.T, damaged bool) {
+	for _, offset := range []int64{5, 6, 7, 1000000} { // that the inner batch claims
+		inner := batchOf(t0, 1, 10)
+		inner.Stamp(offset, 0)
+		torn := holding(inner, 1000)
+		torn.Stamp(5, 0)
+		for n := len(inner) + record.HeaderSize; n < len(torn); n += 37 {
+			mem, _, l := newMemLog(t)
+			io := NewPwritevIO()
+			for range 5 {
+				appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+			}
+			syncLog(t, io, l)
+			io.Close()
+			mem = mem.KillClone()
+			f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+			size, _ := f.Size()
+			f.WriteAt(torn[:n], size)
+			want, cut := int64(5), size
+			if damaged { // cut with it, as what is damaged at the very end is
+				want, cut = 4, size-size/5
+				flip(t, f, size-10, 3)
+			}
+			l, rep := openLog(t, openDir(t, mem, "/data"), smallConfig())
+			if l.EndOffset() != want || rep.CutAt != cut || rep.CutBytes != size+int64(n)-cut {
+				t.Errorf("%d bytes of a write, a batch of offset %d in it: the log ends at %d, want %d; %+v", n, offset, l.EndOffset(), want, rep)
+			}
+		}
+	}
+}
+
+func TestFlippedLengthIsNoTornWrite(t *testing.T) {
+	for _, size := range []int{100, walkWindow} {
+		t.Run(fmt.Sprintf("values of %d bytes", size), func(t *testing.T) { flipsLengths(t, size) })
+	}
+}
+
+func flipsLengths(t *testing.T, value int) {
+	cfg := smallConfig()
+	cfg.SegmentBytes = 1 << 20
+	for bit := range 32 {
+		mem, _, l := newMemLog(t)
+		io := NewPwritevIO()
+		inner := batchOf(t0, 1, 10)
+		inner.Stamp(6, 0)
+		l.SetConfig(cfg)
+		var at int64
+		for i := range 10 {
+			b := batchOf(t0, 1, value)
+			if i == 5 {
+				at, b = l.active().size, holding(inner, value)
+			}
+			appendAll(t, io, l, 0, b)
+		}
+		syncLog(t, io, l)
+		io.Close()
+		end := l.EndOffset()
+		mem = mem.KillClone()
+		f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+		flip(t, f, at+8+int64(3-bit/8), bit%8)
+		l, rep := openLog(t, openDir(t, mem, "/data"), cfg)
+		if l.EndOffset() != end || rep.CutBytes > 0 {
+			t.Errorf("bit %d: the log ends at %d, want %d; %+v", bit, l.EndOffset(), end, rep)
+		}
+		for o := range end {
+			r, err := l.Plan(o, end, 1, true)
+			if err != nil {
+				if damaged := o == 5 || o == 6; !errors.Is(err, ErrCorrupt) || !damaged {
+					t.Errorf("bit %d: read at %d: %v", bit, o, err)
+				}
+				continue
+			}
+			good, _ := r.Warm()
+			for _, b := range bytesOf(t, good) {
+				if len(b) == len(inner) || b.BaseOffset() != o {
+					t.Errorf("bit %d: read at %d gives a batch of %d bytes at %d", bit, o, len(b), b.BaseOffset())
+				}
+			}
+			r.Release()
+		}
 	}
 }

@@ -78,19 +78,30 @@ func (l *Log) EndSync(upTo int64, journaled bool, err error) {
 // later is damage, not the end of the log. It waits for nothing: while the checkpoint is
 // being written, the next sync or the next checkpoint does it. Owner.
 func (l *Log) savePassed() {
-	l.mu.Lock()
-	p, passed := l.point, l.point.segBase != l.savedPoint.segBase
-	l.mu.Unlock()
-	if !passed || !l.dir.saving.TryLock() {
+	if l.closed.Load() { // it was deleted, and its point must not come back
+		return
+	}
+	if _, passed := l.passedPoint(); !passed || !l.dir.saving.TryLock() {
 		return
 	}
 	defer l.dir.saving.Unlock()
+	p, passed := l.passedPoint() // again: the checkpoint that was being written may have saved a newer one
+	if !passed {
+		return
+	}
 	if l.dir.points.put([]pointKey{l.key()}, []point{p}) != nil {
 		return // Checkpoint tries it again, and tells of it
 	}
 	l.mu.Lock()
 	l.savedPoint = p
 	l.mu.Unlock()
+}
+
+// passedPoint is the recovery point, and whether the saved one lies in another segment.
+func (l *Log) passedPoint() (p point, passed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.point, l.point.segBase != l.savedPoint.segBase
 }
 
 // pointNow is the recovery point if everything published were synced.

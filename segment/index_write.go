@@ -261,30 +261,31 @@ func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, 
 	w := newWalk(seg.file, size)
 	defer w.done()
 	pos, expect := int64(0), seg.base
+	before, low := pos, expect
 	gap := interval // how far from the last entry the next one is at least
 	for pos < size {
 		h, err := w.header(pos)
+		doubt := pos
 		switch {
 		case errors.Is(err, errEnd):
 			err = corrupt(seg.file.Path(), pos, "%d bytes are less than a batch header", size-pos)
-		case err == nil && (h.BaseOffset() < expect || h.LastOffset()-seg.base > 1<<31-1):
-			err = corrupt(seg.file.Path(), pos, "batch at offset %d where at least %d is expected", h.BaseOffset(), expect)
 		case err == nil:
-			if err = w.passesOver(pos, h, expect); err == nil {
+			if doubt, err = w.follows(before, pos, h, low, expect); err == nil {
 				h, err = w.header(pos)
 			}
 		}
 		if errors.Is(err, ErrCorrupt) {
-			if pos, err = l.goRound(w, pos, expect, err); err != nil {
+			if pos, err = l.goRound(w, pos, doubt, expect, err); err != nil {
 				return 0, err
 			}
-			gap = -1 // the next one gets an entry: the way there is blocked
+			before, gap = pos, -1 // the next one gets an entry: the way there is blocked
 			continue
 		}
 		if err != nil {
 			return 0, err
 		}
 		tmp.index(uint32(h.BaseOffset()-seg.base), pos, indexTimestamp(h), gap)
+		before, low = pos, expect
 		pos, expect, gap = pos+int64(h.Size()), h.LastOffset()+1, interval
 	}
 	return expect, nil

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -58,6 +59,68 @@ func TestSegmentIsMissingAfterAKill(t *testing.T) {
 				mem = mem.KillClone()
 			}
 		})
+	}
+}
+
+// After a kill, before a checkpoint, the last batch of a closed segment is damaged, cut
+// short or gone. The segments behind it say that it was whole: only its records are lost,
+// no offset is given again, and later kills change nothing.
+func TestEndOfAClosedSegmentIsDamagedAfterAKill(t *testing.T) {
+	for what, damage := range map[string]func(f vfs.File, last, size int64){
+		"a bit":           func(f vfs.File, _, size int64) { flip(t, f, size-10, 3) },
+		"a bit of length": func(f vfs.File, last, _ int64) { flip(t, f, last+9, 3) },
+		"zeros":           func(f vfs.File, last, size int64) { f.WriteAt(make([]byte, size-last), last) },
+		"a byte short":    func(f vfs.File, _, size int64) { f.Truncate(size - 1) },
+		"half a header":   func(f vfs.File, last, _ int64) { f.Truncate(last + 30) },
+		"the whole batch": func(f vfs.File, last, _ int64) { f.Truncate(last) },
+		"longer":          func(f vfs.File, _, size int64) { f.WriteAt(make([]byte, 100), size) },
+	} {
+		for _, k := range []int{0, 1} {
+			t.Run(fmt.Sprintf("%s, segment %d", what, k), func(t *testing.T) {
+				mem, _, l := newMemLog(t)
+				io := testIO()
+				defer io.Close()
+				for len(l.segs) < 4 {
+					appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+				}
+				end := l.EndOffset()
+				mem = mem.KillClone()
+				lost := l.segs[k+1].base - 1
+				f, _ := mem.OpenFile(l.segs[k].file.Path(), os.O_RDWR)
+				size, _ := f.Size()
+				damage(f, size-size/(l.segs[k+1].base-l.segs[k].base), size)
+				for range 3 {
+					l, rep := openLog(t, openDir(t, mem, "/data"), smallConfig())
+					if l.EndOffset() != end || len(rep.SetAside) > 0 || rep.CutBytes > 0 {
+						t.Fatalf("the log ends at %d, want %d; %+v", l.EndOffset(), end, rep)
+					}
+					for o := range end {
+						r, err := l.Plan(o, end, 1, true)
+						if err == nil {
+							var good Range
+							good, err = r.Warm()
+							if err == nil && good.N == 0 {
+								t.Errorf("read at %d passes over what is lost", o)
+							}
+							for _, b := range bytesOf(t, good) {
+								if b.BaseOffset() != o || o == lost && what != "longer" {
+									t.Errorf("read at %d gives %d", o, b.BaseOffset())
+								}
+							}
+							r.Release()
+						}
+						if err != nil && o != lost {
+							t.Errorf("read at %d: %v", o, err)
+						}
+					}
+					if base := appendAll(t, io, l, 0, batchOf(t0, 1, 500)); base != end {
+						t.Fatalf("append at %d, want %d", base, end)
+					}
+					end++
+					mem = mem.KillClone()
+				}
+			})
+		}
 	}
 }
 
@@ -130,7 +193,7 @@ func TestGoesOnBehindALostSegment(t *testing.T) {
 			t.Fatalf("%d segments", len(l.segs))
 		}
 
-		mem = mem.KillClone()
+		mem = mem.RebootClone()
 		for _, suffix := range []string{logSuffix, indexSuffix} {
 			if err := mem.Remove(offsetPath(l.Path(), lost, suffix)); err != nil && !isNotExist(err) {
 				t.Fatal(err)

@@ -150,8 +150,9 @@ func (l *Log) checkOwner(hasRecords bool, rep *RecoveryReport) error {
 
 // replay reads headers of batches from (segment i, pos) up to the place (to,
 // toPos), and calls fn for each. What is no batch is logged and gone round: it
-// is for its readers to be refused.
-func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep *RecoveryReport, fn func(pos int64, h record.Batch)) error {
+// is for its readers to be refused. Headers of what lies in round are not read either: fn
+// gets a nil one there.
+func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, round []damagedPiece, rep *RecoveryReport, fn func(pos int64, h record.Batch)) error {
 	for ; i <= to && i < len(segs); i, pos = i+1, 0 {
 		end := segs[i].size
 		if i == to {
@@ -165,23 +166,31 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep
 		}
 		w := newWalk(segs[i].file, end)
 		err := func() error {
-			expect := segs[i].base
-			for pos < end {
+			expect, low, before := segs[i].base, segs[i].base, pos
+			for first := true; pos < end; first = false {
+				if behind := endOf(round, segs[i], pos); behind > pos {
+					fn(pos, nil)
+					pos, before = behind, behind
+					continue
+				}
 				h, err := w.header(pos)
+				doubt := pos
+				if first && pos > 0 && err == nil { // who gives a position knows the batch there
+					expect = h.BaseOffset()
+				}
 				switch {
 				case errors.Is(err, errEnd):
 					err = corrupt(segs[i].file.Path(), pos, "%d bytes are less than a batch header", end-pos)
-				case err == nil && h.LastOffset()-segs[i].base > 1<<31-1:
-					err = corrupt(segs[i].file.Path(), pos, "offsets %d to %d in the segment of %d", h.BaseOffset(), h.LastOffset(), segs[i].base)
 				case err == nil:
-					if err = w.passesOver(pos, h, expect); err == nil {
+					if doubt, err = w.follows(before, pos, h, low, expect); err == nil {
 						h, err = w.header(pos)
 					}
 				}
 				if errors.Is(err, ErrCorrupt) {
-					if pos, err = l.goRound(w, pos, expect, err); err != nil {
+					if pos, err = l.goRound(w, pos, doubt, expect, err); err != nil {
 						return err
 					}
+					before = pos
 					continue
 				}
 				if err != nil {
@@ -189,7 +198,7 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rep
 				}
 				fn(pos, h)
 				rep.HeaderBytes += int64(h.Size())
-				pos, expect = pos+int64(h.Size()), h.LastOffset()+1
+				before, low, pos, expect = pos, expect, pos+int64(h.Size()), h.LastOffset()+1
 			}
 			return nil
 		}()

@@ -220,8 +220,8 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 	defer w.done()
 	pos = int64(e.pos)
 	expect, end := seg.base, l.segmentEnd(seg)
-	var damage error // which offset may lie in
-	behind := pos    // what is sound again behind damage lies after it
+	var damage error           // which offset may lie in
+	before, low := pos, expect // the batch that led to pos, and the offset expected there
 	for first := true; ; first = false {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) {
@@ -236,13 +236,17 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 			}
 			return 0, false, fmt.Errorf("%w: %w", errIndexLies, err)
 		}
+		if first && pos > 0 { // the index says the same offset: what lies behind it is no witness against it
+			expect = h.BaseOffset()
+		}
 		if err == nil && (h.BaseOffset() < expect || h.LastOffset() >= end) { // offsets have no checksum
 			err = corruptBatch(seg.file.Path(), pos, expect, "offsets %d to %d between %d and %d", h.BaseOffset(), h.LastOffset(), expect, end)
 		}
 		var base, last, next int64
+		doubt := pos
 		if err == nil {
 			base, last, next = h.BaseOffset(), h.LastOffset(), pos+int64(h.Size())
-			err = w.passesOver(pos, h, expect)
+			doubt, err = w.passesOver(pos, h, expect)
 		}
 		switch {
 		case err == nil && damage != nil && base > offset:
@@ -250,7 +254,7 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 		case err == nil && last >= offset:
 			return pos, true, nil
 		case err == nil:
-			behind, pos, expect, damage = pos, next, last+1, nil
+			before, low, pos, expect, damage = pos, expect, next, last+1, nil
 			continue
 		case !errors.Is(err, ErrCorrupt):
 			return 0, false, err
@@ -258,12 +262,22 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 		if damage == nil {
 			damage = err
 		}
-		if behind, found, err = soundBehind(seg.file, size, behind, expect); err != nil {
+		// A wrong length leads anywhere, a wrong offset delta makes what follows look wrong.
+		bad, err := w.blamed(before, pos)
+		if err != nil {
+			return 0, false, err
+		}
+		if bad == pos {
+			bad = doubt
+		} else {
+			expect = low
+		}
+		if pos, found, err = soundBehind(seg.file, size, bad, expect); err != nil {
 			return 0, false, err
 		} else if !found {
 			return 0, false, damage
 		}
-		pos = behind
+		before, low = pos, expect
 	}
 }
 
@@ -271,12 +285,12 @@ func (l *Log) scanTo(seg *segment, size int64, e indexEntry, offset int64) (pos 
 // damage. One that lies farther away is found again from the next index entry on.
 const maxGoRound = 4 << 20
 
-// soundBehind finds the first sound batch behind the one at pos that has offsets from
-// expect on.
+// soundBehind finds the first sound batch behind the damaged one at pos that has offsets
+// from expect on.
 func soundBehind(f *File, size, pos, expect int64) (next int64, found bool, err error) {
-	w := newWalk(f, min(size, pos+maxGoRound))
+	w := newWalk(f, size)
 	defer w.done()
-	return w.behind(pos, expect)
+	return w.behind(pos, expect, maxGoRound)
 }
 
 // boundary finds where to stop: the end of the last batch that fits and does
@@ -315,17 +329,17 @@ func (l *Log) boundary(seg *segment, size int64, first hint, limit, maxBytes int
 		// A few large batches: to read their headers one by one is less than to
 		// search the index.
 		w.window = headerWindow
-		to, next, found, err := stop.walk(w, from+int64(first.size), maxHops)
+		to, next, found, err := stop.walk(w, from+int64(first.size), first.last+1, maxHops)
 		if found || err != nil {
 			return to, next, err
 		}
 	}
 	w.window = walkWindow
-	pos, err := l.nearBoundary(seg, w, from, limit, maxBytes)
+	near, err := l.nearBoundary(seg, w, first, limit, maxBytes)
 	if err != nil {
 		return 0, next, err
 	}
-	to, next, _, err = stop.walk(w, pos, math.MaxInt)
+	to, next, _, err = stop.walk(w, int64(near.pos), near.offset, math.MaxInt)
 	return to, next, err
 }
 
@@ -341,8 +355,9 @@ type stopping struct {
 }
 
 // walk goes from the batch at pos on to the one that is not sent, over at most
-// steps batches.
-func (s *stopping) walk(w *walk, pos int64, steps int) (to int64, next hint, found bool, err error) {
+// steps batches. The offset of the first is at least expect. Where offsets fall one of two
+// batches is damaged: what is sent ends there, and no reader comes back by a hint.
+func (s *stopping) walk(w *walk, pos, expect int64, steps int) (to int64, next hint, found bool, err error) {
 	for ; steps > 0; steps-- {
 		h, err := w.header(pos)
 		if errors.Is(err, errEnd) || errors.Is(err, ErrCorrupt) && pos > s.from {
@@ -351,40 +366,44 @@ func (s *stopping) walk(w *walk, pos int64, steps int) (to int64, next hint, fou
 		if err != nil {
 			return 0, next, false, err
 		}
+		if h.BaseOffset() < expect && pos > s.from {
+			return pos, next, true, nil
+		}
 		after := pos + int64(h.Size())
 		if h.LastOffset() >= s.limit || after > s.end && (pos > s.from || !s.firstWhole) {
 			return pos, hintOf(h, pos), true, nil
 		}
-		pos = after
+		pos, expect = after, h.LastOffset()+1
 	}
 	return pos, next, false, nil
 }
 
-// nearBoundary is the position of a batch at or before the boundary, as near to it
-// as the index knows.
-func (l *Log) nearBoundary(seg *segment, w *walk, from, limit, maxBytes int64) (int64, error) {
-	at := indexEntry{pos: uint32(from)}
+// nearBoundary is a batch at or before the boundary, as near to it as the index knows.
+// Of the batch only offset and position are given.
+func (l *Log) nearBoundary(seg *segment, w *walk, first hint, limit, maxBytes int64) (hint, error) {
+	from := int64(first.pos)
+	at := indexEntry{pos: first.pos}
 	if e, _, err := l.floor(seg, byPosition, from+maxBytes); err != nil {
-		return 0, err
+		return first, err
 	} else if int64(e.pos) > from {
 		at = e
 	}
 	if limit < l.segmentEnd(seg) {
 		if e, _, err := l.floor(seg, byOffset, limit-seg.base); err != nil {
-			return 0, err
+			return first, err
 		} else if e.pos < at.pos {
 			at = e
 			if int64(e.pos) < from {
-				at = indexEntry{pos: uint32(from)}
+				at = indexEntry{pos: first.pos}
 			}
 		}
 	}
 	if pos := int64(at.pos); pos > from { // an entry that lies is no place to begin
 		if h, err := w.header(pos); err == nil && h.BaseOffset() == seg.base+int64(at.rel) {
-			return pos, nil
+			return hint{offset: h.BaseOffset(), pos: at.pos}, nil
 		}
 	}
-	return from, nil
+	return first, nil
 }
 
 func (l *Log) segmentEnd(seg *segment) int64 {

@@ -32,7 +32,6 @@ func probeRing(dir string, force bool) (func() (LogIO, error), string, string, e
 	}
 	defer os.Remove(path)
 	defer unix.Close(fd)
-	const writes = 8
 	block := make([]byte, 4096)
 	var res [1]int32
 	if err = ring.PushWrite(fd, [][]byte{block}, 0, 0); err == nil {
@@ -44,15 +43,43 @@ func probeRing(dir string, force bool) (func() (LogIO, error), string, string, e
 	if int(res[0]) != len(block) {
 		return nil, "", "", fmt.Errorf("io_uring probe: a write of %d bytes gave %d", len(block), res[0])
 	}
-	ready := 0
-	for i := range writes {
-		if n, err := unix.Pwritev2(fd, [][]byte{block}, int64(i)*int64(len(block)), unix.RWF_NOWAIT); err == nil && n == len(block) {
-			ready++
-		}
-	}
-	if ready == writes {
-		return func() (LogIO, error) { return NewRingIO(true), nil }, "uring", "the file system takes buffered writes without waiting", nil
+	why, ok := takesWithoutWaiting(func(at int64, flags int) (int, error) {
+		return unix.Pwritev2(fd, [][]byte{block}, at, flags)
+	}, len(block))
+	if ok {
+		return func() (LogIO, error) { return NewRingIO(true), nil }, "uring", why, nil
 	}
 	return func() (LogIO, error) { return NewRingIO(false), nil }, "hybrid",
-		fmt.Sprintf("the file system takes %d of %d buffered writes without waiting: pwritev for data, io_uring for the sync of several files", ready, writes), nil
+		why + ": pwritev for data, io_uring for the sync of several files", nil
+}
+
+const (
+	probeWrites = 8  // blocks that must be taken without leave to wait
+	probeTries  = 16 // blocks that are tried
+)
+
+// takesWithoutWaiting reports whether a file system takes appends of size bytes that must
+// not wait, and why. One that cannot do it says so (ext4, tmpfs: EOPNOTSUPP) or asks to try
+// again each time (btrfs: EAGAIN). One that can may ask now and then, when the write would
+// begin with a change of the file's times (XFS): a plain write of that block makes the
+// change, and then it takes the next one.
+func takesWithoutWaiting(write func(at int64, flags int) (int, error), size int) (why string, ok bool) {
+	taken := 0
+	for i := range probeTries {
+		at := int64(i) * int64(size)
+		n, err := write(at, unix.RWF_NOWAIT)
+		if err != nil && err != unix.EAGAIN && err != unix.EINTR {
+			return fmt.Sprintf("the file system takes no buffered writes without waiting (%v)", err), false
+		}
+		if err == nil && n == size {
+			if taken++; taken == probeWrites {
+				return "the file system takes buffered writes without waiting", true
+			}
+			continue
+		}
+		if n, err := write(at, 0); err != nil || n != size {
+			return fmt.Sprintf("a buffered write of %d bytes gave %d (%v)", size, n, err), false
+		}
+	}
+	return fmt.Sprintf("the file system takes %d of %d buffered writes without waiting", taken, probeTries), false
 }

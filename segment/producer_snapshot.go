@@ -11,6 +11,8 @@ import (
 const (
 	snapshotMagic   = "RMPS"
 	snapshotVersion = 1
+
+	snapshotDoubt = 1 << 0 // producer.doubt
 )
 
 // snapshotHead says where in the log a snapshot was taken: everything below
@@ -40,7 +42,11 @@ func encodeSnapshot(h snapshotHead, t *producerTable) []byte {
 		p := t.byID[id]
 		b = binary.LittleEndian.AppendUint64(b, uint64(p.id))
 		b = binary.LittleEndian.AppendUint16(b, uint16(p.epoch))
-		b = append(b, p.n, 0)
+		flags := byte(0)
+		if p.doubt {
+			flags = snapshotDoubt
+		}
+		b = append(b, p.n, flags)
 		b = binary.LittleEndian.AppendUint32(b, uint32(p.coordinatorEpoch))
 		b = binary.LittleEndian.AppendUint64(b, uint64(p.txnStart))
 		b = binary.LittleEndian.AppendUint64(b, uint64(p.lastSeenMs))
@@ -74,7 +80,7 @@ func decodeSnapshot(file []byte) (h snapshotHead, byID map[int64]*producer, err 
 		if len(b) < snapshotEntrySize {
 			return h, nil, errDamaged
 		}
-		p := &producer{id: u64(), epoch: int16(binary.LittleEndian.Uint16(b)), n: b[2]}
+		p := &producer{id: u64(), epoch: int16(binary.LittleEndian.Uint16(b)), n: b[2], doubt: b[3]&snapshotDoubt != 0}
 		b = b[4:]
 		p.coordinatorEpoch, p.txnStart, p.lastSeenMs = int32(u32()), u64(), u64()
 		if p.n > keptBatches || len(b) < int(p.n)*snapshotBatchSize {

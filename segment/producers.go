@@ -27,10 +27,17 @@ type producer struct {
 	id               int64
 	epoch            int16
 	n                uint8 // batches kept
+	doubt            bool  // batches after these may be damaged: it may be further on
 	coordinatorEpoch int32 // -1 until transactions exist
 	txnStart         int64 // first offset of the open transaction, -1 if none
 	lastSeenMs       int64 // by our clock
 	batches          [keptBatches]BatchMeta
+}
+
+// mayHaveReached reports whether all between the last batch that is known and one of this
+// sequence may lie in damage. Sequences go round in 31 bits.
+func (p *producer) mayHaveReached(sequence int32) bool {
+	return p.doubt && (sequence-p.last().LastSequence-1)&0x7fffffff < 1<<30
 }
 
 func (p *producer) last() *BatchMeta { return &p.batches[p.n-1] }
@@ -86,10 +93,10 @@ func (t *producerTable) check(b record.Batch) (*BatchMeta, error) {
 		return nil, fmt.Errorf("%w: producer %d sent epoch %d, the newest known is %d", ErrInvalidProducerEpoch, id, epoch, p.epoch)
 	case p.epoch == noProducerEpoch:
 	case epoch > p.epoch:
-		if first != 0 {
+		if first != 0 && !p.doubt {
 			return nil, fmt.Errorf("%w: producer %d begins epoch %d with sequence %d, want 0", ErrOutOfOrderSequence, id, epoch, first)
 		}
-	case p.n > 0 && first != (p.last().LastSequence+1)&0x7fffffff:
+	case p.n > 0 && first != (p.last().LastSequence+1)&0x7fffffff && !p.mayHaveReached(first):
 		return nil, fmt.Errorf("%w: producer %d sent sequence %d after %d", ErrOutOfOrderSequence, id, first, p.last().LastSequence)
 	}
 	return nil, nil
@@ -135,7 +142,15 @@ func (t *producerTable) add(b record.Batch, seenMs int64, keepUndo bool) {
 		Timestamp: b.MaxTimestamp(), AppendTimeMs: appendTime,
 	}
 	p.n++
+	p.doubt = false
 	p.lastSeenMs = seenMs
+}
+
+// doubtAll says that the log has damage here, which may hold batches of any producer.
+func (t *producerTable) doubtAll() {
+	for _, p := range t.byID {
+		p.doubt = true
+	}
 }
 
 // settle forgets how to take the staged batches back.

@@ -30,6 +30,23 @@ type recovery struct {
 	// than it says is damaged, one with a higher need not be.
 	stored epochHistory
 	newest recovered
+	round  []damagedPiece
+}
+
+// damagedPiece is bytes of a segment that recovery has found damaged and gone round.
+type damagedPiece struct {
+	seg      *segment
+	from, to int64 // in the .log file
+}
+
+// endOf is where the piece that pos lies in ends, pos if it lies in none.
+func endOf(ps []damagedPiece, s *segment, pos int64) int64 {
+	for _, p := range ps {
+		if p.seg == s && p.from <= pos && pos < p.to {
+			return p.to
+		}
+	}
+	return pos
 }
 
 // recovered is a batch that was found.
@@ -202,10 +219,8 @@ func (r *recovery) check() error {
 			}
 			r.segs = r.segs[:i]
 			return nil
-		} else if s.base > r.end && l.dir.sameBoot && slices.Contains(r.o.indexes, r.end) {
-			// A segment began here whose file is gone, though not its index, which no kill
-			// does: reads of the gap are refused (missing).
-			r.end = s.base
+		} else if s.base > r.end && l.dir.sameBoot {
+			r.passGap(r.segs[i-1], s.base)
 		} else if s.base != r.end {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
@@ -217,7 +232,9 @@ func (r *recovery) check() error {
 			}
 			s.next = r.end
 			s.known.Store(true)
-			if good < s.size {
+			if good < s.size && l.dir.sameBoot && r.goesOn(s) && r.segs[i+1].base >= r.end {
+				r.passTail(s, good, r.segs[i+1].base, why)
+			} else if good < s.size {
 				return r.cut(i, good, why, false)
 			}
 		}
@@ -240,63 +257,67 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 	var head [record.HeaderSize]byte
 	b := record.Batch(head[:])
 	interval := int64(l.cfg.IndexIntervalBytes)
-	for gap := interval; pos < s.size; gap = interval {
-		bad, err := r.checkBatch(w, s, pos, b)
+	for gap := interval; pos < s.size; {
+		doubt, bad, err := r.checkBatch(w, s, pos, b)
 		if err != nil {
 			return pos, "", err
 		}
 		if bad != nil {
-			next, err := r.goRound(w, s, pos, bad)
+			next, err := r.goRound(w, s, pos, doubt, bad)
 			if err != nil || next == pos {
 				return pos, bad.Error(), err
 			}
 			pos, gap = next, -1 // the way there is blocked, so it gets an index entry
-			if bad, err = r.checkBatch(w, s, pos, b); bad != nil || err != nil {
-				return pos, "", errors.Join(bad, err) // it was sound a moment ago
-			}
+			continue
 		}
 		r.checkEpoch(s, pos, b)
 		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), gap)
 		r.rep.CheckedBytes += int64(b.Size())
 		r.end = b.LastOffset() + 1
-		pos += int64(b.Size())
+		pos, gap = pos+int64(b.Size()), interval
 	}
 	return pos, "", nil
 }
 
 // checkBatch copies the header of the batch at pos to head. bad says why it does not
-// continue the log.
-func (r *recovery) checkBatch(w *walk, s *segment, pos int64, head record.Batch) (bad, err error) {
+// continue the log, doubt which batch is the last not to be believed then (passesOver).
+func (r *recovery) checkBatch(w *walk, s *segment, pos int64, head record.Batch) (doubt int64, bad, err error) {
+	doubt = pos
 	h, err := w.header(pos)
 	switch {
 	case errors.Is(err, errEnd):
-		return fmt.Errorf("%d bytes are less than a batch header", s.size-pos), nil
+		return doubt, fmt.Errorf("%d bytes are less than a batch header", s.size-pos), nil
 	case errors.Is(err, ErrCorrupt):
-		return err, nil
+		return doubt, err, nil
 	case err != nil:
-		return nil, err
+		return doubt, nil, err
 	}
 	copy(head, h) // the checksum moves the window
 	if head.BaseOffset() < r.end || head.BaseOffset()-s.base > 1<<31-1 {
-		return fmt.Errorf("batch at offset %d where at least %d is expected", head.BaseOffset(), r.end), nil
+		return doubt, fmt.Errorf("batch at offset %d where at least %d is expected", head.BaseOffset(), r.end), nil
 	}
 	if err = w.checksum(pos, h); err == nil {
-		err = w.passesOver(pos, head, r.end)
+		doubt, err = w.passesOver(pos, head, r.end)
 	}
 	if errors.Is(err, ErrCorrupt) {
-		return err, nil
+		return doubt, err, nil
 	}
-	return nil, err
+	return doubt, nil, err
 }
 
 // goRound finds the sound batch behind what is no continuation, if that can only be damage:
 // where the system ran on, nothing but the end of the last write is torn. Reads of what
 // lies between are refused. next is pos where the log ends there.
-func (r *recovery) goRound(w *walk, s *segment, pos int64, why error) (next int64, err error) {
+func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (next int64, err error) {
 	if !r.l.dir.sameBoot {
 		return pos, nil
 	}
-	next, found, err := w.behind(pos, r.end)
+	if !r.goesOn(s) {
+		if torn, err := w.endsTorn(pos, r.end); torn || err != nil {
+			return pos, err
+		}
+	}
+	next, found, err := w.behind(doubt, r.end, s.size)
 	if err != nil || !found {
 		return pos, err
 	}
@@ -307,8 +328,44 @@ func (r *recovery) goRound(w *walk, s *segment, pos int64, why error) (next int6
 	r.l.log.Error("bytes of a segment are no batch; reads of what was there are refused",
 		"file", s.file.Path(), "position", pos, "bytes", next-pos, "offset", r.end, "next_offset", h.BaseOffset(), "reason", why)
 	s.file.sound.unknownBelow(next)
-	r.end = h.BaseOffset()
+	r.round = append(r.round, damagedPiece{s, pos, next})
 	return next, nil
+}
+
+// goesOn reports whether a later segment has data: none had before this one was whole.
+func (r *recovery) goesOn(s *segment) bool {
+	return slices.ContainsFunc(r.segs, func(later *segment) bool { return later.base > s.base && later.size > 0 })
+}
+
+// passTail goes round damage from pos to the end of a segment that was whole.
+func (r *recovery) passTail(s *segment, pos, next int64, why string) {
+	r.l.log.Error("the end of a closed segment is damaged; reads of what was there are refused",
+		"file", s.file.Path(), "position", pos, "bytes", s.size-pos, "offset", r.end, "next_offset", next, "reason", why)
+	s.file.sound.unknownBelow(s.size)
+	r.round = append(r.round, damagedPiece{s, pos, s.size})
+	r.end = next
+}
+
+// passGap goes on at a segment that begins behind the end of the one before it, which no
+// kill does. If there is the index of a segment between them, reads of the gap are refused
+// on its word (missing). Else the one before was cut short: its index on disk, if it has one,
+// stays to tell of it (load).
+func (r *recovery) passGap(before *segment, next int64) {
+	l, from := r.l, r.end
+	r.end = next
+	if slices.Contains(r.o.indexes, from) {
+		return
+	}
+	d := &DamageError{File: before.file.Path(), Position: before.size, Offset: from,
+		Reason: fmt.Sprintf("the file ends before offset %d, the next one begins at %d", from, next)}
+	l.log.Error("records are missing between two segments; reads of their offsets are refused",
+		"file", d.File, "position", d.Position, "lost_from", from, "lost_to", next)
+	l.lose(from, next, d)
+	before.next = next
+	if before != r.segs[r.at] {
+		before.tail, before.idx = nil, nil
+		before.known.Store(false)
+	}
 }
 
 // checkEpoch takes the leader epoch of a sound batch up. One that is wrong is no end of the

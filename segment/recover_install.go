@@ -66,6 +66,8 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		l.producers.byID = nil
 		l.point.flags = pointNoProducers
 		l.storeSnapshot(next, l.takeSnapshot(next, next, 0))
+	} else if len(r.round) > 0 && len(l.producers.byID) > 0 {
+		l.storeSnapshot(r.end, l.takeSnapshot(r.end, last.base, last.size)) // no later recovery reads the headers there
 	}
 	if next > r.end || known && !l.hasSegment(rp.segBase) {
 		// A recovery point in a segment that is not there any more reads as one in a
@@ -77,7 +79,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		l.savedPoint = l.point
 	}
 	for _, s := range l.segs[r.at : len(l.segs)-1] {
-		if len(s.tail) > 0 || s.idx == nil {
+		if s.known.Load() && (len(s.tail) > 0 || s.idx == nil) {
 			l.seal(s)
 		}
 	}

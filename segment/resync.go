@@ -52,18 +52,85 @@ func (w *walk) resync(from, expect int64) (pos int64, found bool, err error) {
 }
 
 // behind looks for the next sound batch behind a damaged one at pos, with an offset of at
-// least expect: where its length leads to, which spares looking into what it holds, or else
-// anywhere.
-func (w *walk) behind(pos, expect int64) (next int64, found bool, err error) {
-	if h, err := w.header(pos); err == nil {
-		next = pos + int64(h.Size())
-		if h, err = w.header(next); err == nil && h.BaseOffset() >= expect && h.BaseOffset()-w.file.base < 1<<31 {
-			if err = w.checksum(next, h); err == nil || !errors.Is(err, ErrCorrupt) {
-				return next, err == nil, err
+// least expect: from its end on where its checksum says that its length is right, or which
+// bit of it is not; else where its length leads to; else in the next reach bytes. What a
+// batch holds is its producer's, and may itself be a batch.
+func (w *walk) behind(pos, expect, reach int64) (next int64, found bool, err error) {
+	from := pos + 1
+	if b, err := w.damaged(pos); err != nil {
+		return 0, false, err
+	} else if b != nil {
+		next = pos + int64(b.Size())
+		if found, err = w.matches(pos, b); err != nil {
+			return 0, false, err
+		}
+		if found {
+			from = next
+		} else {
+			if b.Size() >= record.HeaderSize {
+				if found, err = w.soundAt(next, expect); found || err != nil {
+					return next, found, err
+				}
+			}
+			size, found, err := w.flippedLength(pos, b)
+			if err != nil {
+				return 0, false, err
+			}
+			if found {
+				from = pos + size
 			}
 		}
 	}
-	return w.resync(pos+1, expect)
+	w.size = min(w.size, from+reach)
+	return w.resync(from, expect)
+}
+
+// soundAt reports whether a sound batch is at pos, with an offset of at least expect.
+func (w *walk) soundAt(pos, expect int64) (bool, error) {
+	h, err := w.header(pos)
+	if err == nil && (h.BaseOffset() < expect || h.BaseOffset()-w.file.base >= 1<<31) {
+		return false, nil
+	}
+	if err == nil {
+		err = w.checksum(pos, h)
+	}
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, errEnd) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// blamed tells which batch is damaged where the one at pos does not continue the one
+// before it: that one, if its checksum is wrong, since nobody has compared it yet.
+func (w *walk) blamed(before, pos int64) (int64, error) {
+	if before == pos {
+		return pos, nil
+	}
+	h, err := w.header(before)
+	if err == nil {
+		err = w.checksum(before, h)
+	}
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, errEnd) {
+		return before, nil
+	}
+	return pos, err
+}
+
+// follows says what is wrong with the offsets of the batch at pos, whose header is h, behind
+// the batch before it, that began at low or above and would end before expect. It may begin
+// lower where that batch is damaged itself. h is gone afterwards.
+func (w *walk) follows(before, pos int64, h record.Batch, low, expect int64) (doubt int64, err error) {
+	if base := h.BaseOffset(); base < expect {
+		bad, err := w.blamed(before, pos)
+		if err != nil || bad != pos && base >= low {
+			return pos, err
+		}
+		return pos, corrupt(w.file.Path(), pos, "batch at offset %d where at least %d is expected", base, expect)
+	}
+	if h.LastOffset()-w.file.base > 1<<31-1 {
+		return pos, corrupt(w.file.Path(), pos, "offsets %d to %d in the segment of %d", h.BaseOffset(), h.LastOffset(), w.file.base)
+	}
+	return w.passesOver(pos, h, expect)
 }
 
 // plausible spares the checksum where it cannot be right.
@@ -75,15 +142,16 @@ func (w *walk) plausible(b []byte, pos, expect int64) bool {
 		h.LastOffsetDelta() >= 0 && count >= 0 && count <= h.LastOffsetDelta()+1
 }
 
-// goRound logs bytes of a segment that are no batch, and gives the place of the
-// next batch, or the end of the walk.
-func (l *Log) goRound(w *walk, pos, expect int64, why error) (next int64, err error) {
-	next, found, err := w.resync(pos+1, expect)
+// goRound logs bytes of a segment that are no batch, from pos to the end of the one at
+// doubt (passesOver), and gives the place of the next batch, or the end of the walk.
+func (l *Log) goRound(w *walk, pos, doubt, expect int64, why error) (next int64, err error) {
+	size := w.size
+	next, found, err := w.behind(doubt, expect, size)
 	if err != nil {
 		return pos, err
 	}
 	if !found {
-		next = w.size
+		next = size
 	}
 	l.log.Error("bytes of a segment are no batch; reads of what was there are refused",
 		"file", w.file.Path(), "position", pos, "bytes", next-pos, "offset", expect, "reason", why)

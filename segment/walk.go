@@ -101,7 +101,7 @@ func (w *walk) checksum(pos int64, h record.Batch) error {
 	sum := uint32(0)
 	for at := int64(crcFrom); at < size; {
 		n := min(size-at, w.at+int64(w.n)-(pos+at))
-		if n <= 0 {
+		if n <= 0 || pos+at < w.at { // the window may have gone on since the header was read
 			k, err := w.read(w.buf[:min(walkWindow, w.size-pos-at)], pos+at)
 			if err != nil && !errors.Is(err, io.EOF) {
 				return err
@@ -122,26 +122,32 @@ func (w *walk) checksum(pos int64, h record.Batch) error {
 }
 
 // passesOver looks at a batch that begins above the offset that is expected, as batches of
-// cleaned logs do. No checksum covers that offset: where a sound batch behind it goes on
-// within what it passes over, it is ErrCorrupt. Whatever else lies behind it is not for
-// this batch to answer for.
-func (w *walk) passesOver(pos int64, b record.Batch, expect int64) error {
+// cleaned logs do. No checksum covers that offset: where a sound batch behind it begins
+// within what it passes over or holds, one of the two is ErrCorrupt. It is this one if it has room
+// before the other; doubt is then the last batch that must not be believed: where the other
+// does not go on right where this one would have ended, it may as well be that one. Without
+// room it is the other, which is not for this batch to answer for.
+func (w *walk) passesOver(pos int64, b record.Batch, expect int64) (doubt int64, err error) {
 	base, last, next := b.BaseOffset(), b.LastOffset(), pos+int64(b.Size()) // b dies with the next header
 	if base <= expect {
-		return nil
+		return pos, nil
 	}
+	room := expect + last - base + 1 // where the batch behind begins if this one were moved down
 	h, err := w.header(next)
 	if err == nil {
 		offset := h.BaseOffset()
-		if offset < expect || offset > last {
-			return nil
+		if offset < room || offset > last {
+			return pos, nil
 		}
 		if err = w.checksum(next, h); err == nil {
-			return corruptBatch(w.file.Path(), pos, expect, "batch at offset %d where %d is expected, and behind it one at %d", base, expect, offset)
+			if doubt = pos; offset > room {
+				doubt = next
+			}
+			return doubt, corruptBatch(w.file.Path(), pos, expect, "batch at offset %d where %d is expected, and behind it one at %d", base, expect, offset)
 		}
 	}
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, errEnd) {
-		return nil
+		return pos, nil
 	}
-	return err
+	return pos, err
 }
