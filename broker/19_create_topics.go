@@ -58,6 +58,7 @@ func createTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 		outcome, whole = a.createTopics(ctx, req, specs)
 	}
 	if whole != nil { // each entry as it stands, whatever else is wrong with it
+		resp.Topics = make([]kmsg.CreateTopicsResponseTopic, 0, len(req.Topics))
 		for i := range req.Topics {
 			out := refusedTopic(req.Topics[i].Topic, whole)
 			out.ErrorCode, out.ErrorMessage = whole.told(i)

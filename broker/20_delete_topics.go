@@ -41,6 +41,7 @@ func deleteTopics(a *admin, ctx context.Context, _ *call, r kmsg.Request) kmsg.R
 	asked := askedTopics(req)
 	doomed, open := doomedTopics(asked)
 	if why := a.deletionRefusal(req, open); why != nil {
+		resp.Topics = make([]kmsg.DeleteTopicsResponseTopic, 0, len(asked))
 		for i, ask := range asked {
 			out := kmsg.NewDeleteTopicsResponseTopic()
 			out.Topic, out.TopicID = ask.Topic, ask.TopicID

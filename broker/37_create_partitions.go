@@ -49,6 +49,7 @@ func createPartitions(a *admin, ctx context.Context, _ *call, r kmsg.Request) km
 		whole = a.createPartitions(ctx, req, growths)
 	}
 	if whole != nil { // each entry as it stands, whatever else is wrong with it
+		resp.Topics = make([]kmsg.CreatePartitionsResponseTopic, 0, len(req.Topics))
 		for i := range req.Topics {
 			out := kmsg.NewCreatePartitionsResponseTopic()
 			out.Topic = req.Topics[i].Topic
