@@ -37,7 +37,6 @@ func (r *refusal) wire() (code int16, message *string) {
 	return r.code, &r.message
 }
 
-// Error lets a whole change be refused from inside Metadata.Change.
 // maxTold is how many entries of a request are told in words why the whole of it is
 // refused: a million times the same sentence is 100 MB.
 const maxTold = 1000
@@ -50,6 +49,7 @@ func (r *refusal) told(i int) (code int16, message *string) {
 	return r.wire()
 }
 
+// Error lets a whole change be refused from inside Metadata.Change.
 func (r *refusal) Error() string { return r.message }
 
 // adminRefusal turns an error of a change of the metadata into what the items

@@ -136,10 +136,7 @@ func alterList(old, change string, op Op) string {
 // listItems cuts a list as Kafka does where it changes one: commas at its end
 // stand for nothing, and an empty text is one empty item.
 func listItems(text string) []string {
-	items := strings.Split(text, ",")
-	for i := range items {
-		items[i] = trim(items[i])
-	}
+	items := splitItems(text)
 	for len(items) > 0 && items[len(items)-1] == "" && text != "" {
 		items = items[:len(items)-1]
 	}

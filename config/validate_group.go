@@ -100,10 +100,8 @@ func (l Layers) validateGroupNames(overrides map[string]string) error {
 			return &InvalidError{Key: assignor, Value: name, Message: fmt.Sprintf("%s '%s' is not a registered task assignor. Registered assignors are: [%s].", assignor, asked, strings.Join(registered, ", "))}
 		}
 	}
-	if text, ok := overrides[tags]; ok {
-		if items, _ := splitList(text); len(items) > 0 && len(items) <= strings.Count(text, ",") {
-			return &InvalidError{Key: tags, Value: text, Message: tags + " must not contain duplicate tag keys."}
-		}
+	if text, ok := overrides[tags]; ok && repeats(text) {
+		return &InvalidError{Key: tags, Value: text, Message: tags + " must not contain duplicate tag keys."}
 	}
 	if name, ok := overrides[letter]; ok && strings.HasPrefix(trim(name), "__") {
 		return &InvalidError{Key: letter, Value: name, Message: letter + ": DLQ topic name must not start with '__'"}

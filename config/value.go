@@ -142,11 +142,16 @@ func splitList(text string) (items []string, ok bool) {
 	return items, true
 }
 
+// repeats tells whether a list names an item twice.
+func repeats(text string) bool {
+	items, ok := splitList(text)
+	return ok && len(items) > 0 && len(items) < strings.Count(text, ",")+1
+}
+
 // checkRepeats refuses a list that names an item twice, as Kafka does for brokers.
 // In a topic's list, and in a file, the second one is dropped.
 func (d *Def) checkRepeats(text string) error {
-	items, _ := splitList(text)
-	if d.Type == List && trim(text) != "" && len(items) < strings.Count(text, ",")+1 {
+	if d.Type == List && repeats(text) {
 		return &InvalidError{Key: d.Name, Value: text, Message: "Configuration '" + d.Name + "' values must not be duplicated."}
 	}
 	return nil
@@ -158,6 +163,11 @@ func splitReplicas(text string) []string {
 	if text == "" {
 		return []string{}
 	}
+	return splitItems(text)
+}
+
+// splitItems cuts a text at its commas, and the white space off each piece.
+func splitItems(text string) []string {
 	items := strings.Split(text, ",")
 	for i := range items {
 		items[i] = trim(items[i])

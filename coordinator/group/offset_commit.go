@@ -28,8 +28,7 @@ const lowestCommit = -2
 //     all the others.
 //   - A commit of a group that is not there makes it, if it names no generation.
 //   - The same offset again is stored again: its time counts for expiry.
-//   - An offset is any number. Below zero it is none to consumers, and clients commit -1
-//     and -2 to have a group begin at the end or the start (kafkajs does).
+//   - An offset is -2 or more (lowestCommit). Below zero it is none to consumers.
 //   - Version 10 names topics by id.
 //   - A topic that exists and none of whose partitions is named is not answered; one that
 //     does not exist is.
