@@ -96,7 +96,7 @@ func startLive(t *testing.T, dir string, meta *watchedMeta, sync segment.LogIO) 
 	if l.dir, err = segment.OpenDir(vfs.OS{}, dir, segment.Ident{ClusterID: stubCluster, NodeID: 1}, log); err != nil {
 		t.Fatal(err)
 	}
-	l.shard = partition.NewShard(partition.Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: quiet{}}, segment.NewPwritevIO(), sync, log)
+	l.shard = partition.NewShard(partition.Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: quiet{}}, segment.NewPwritevIO(), []segment.LogIO{sync}, log)
 	l.Broker, err = New(Deps{
 		Settings: Settings{NodeID: 1, NumPartitions: 1, DefaultReplicationFactor: 1, FetchMaxBytes: 1 << 20, FetchSessions: 10, PoolSize: 2, RetentionCheck: time.Hour, DeleteTopics: true, MaxNewPartitions: 100,
 			Groups: groupSettings()},

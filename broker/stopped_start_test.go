@@ -38,7 +38,7 @@ func TestAStartThatIsEndedDoesNotSayThatLogsWereRecovered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	shard := partition.NewShard(partition.Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: quiet{}}, segment.NewPwritevIO(), segment.NewPwritevIO(), log)
+	shard := partition.NewShard(partition.Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: quiet{}}, segment.NewPwritevIO(), []segment.LogIO{segment.NewPwritevIO()}, log)
 	defer shard.Stop()
 	b, err := New(Deps{
 		Settings: Settings{NodeID: 1, NumPartitions: 1, DefaultReplicationFactor: 1, FetchMaxBytes: 1 << 20, FetchSessions: 10, PoolSize: 2, RetentionCheck: time.Hour, DeleteTopics: true, MaxNewPartitions: 100, Groups: groupSettings()},

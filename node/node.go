@@ -127,12 +127,13 @@ func (n *Node) startShards() error {
 		if err != nil {
 			return err
 		}
-		sync, err := factory()
-		if err != nil {
-			write.Close()
-			return err
+		syncs := make([]segment.LogIO, partition.SyncLanes)
+		for k := range syncs {
+			if syncs[k], err = factory(); err != nil {
+				return err
+			}
 		}
-		n.shards = append(n.shards, partition.NewShard(cfg, write, sync, n.log))
+		n.shards = append(n.shards, partition.NewShard(cfg, write, syncs, n.log))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func newCrowd(t *testing.T, replicas int) *crowd {
 		t.Fatal(err)
 	}
 	c.fixture = &fixture{t: t, dir: dir, write: &gatedIO{LogIO: segment.NewPwritevIO()}, sync: &gatedIO{LogIO: segment.NewPwritevIO()}}
-	c.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, JournalBytes: 256 << 10, Observe: silent{}}, c.write, c.sync, log)
+	c.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, JournalBytes: 256 << 10, Observe: silent{}}, c.write, []segment.LogIO{c.sync}, log)
 	set := &Settings{Log: segment.DefaultConfig(), MinInSyncReplicas: 1, FlushMessages: 1 << 62, FlushMs: 1 << 62}
 	for i := range replicas {
 		c.replicas = append(c.replicas, c.open("t"+strconv.Itoa(i), set))

@@ -30,13 +30,13 @@ type Config struct {
 }
 
 // Observer is told what a shard did. Its methods run on the shard's and the
-// syncer's goroutines and must not block.
+// syncer's goroutines, several at once, and must not block.
 type Observer interface {
 	// Appended: one round wrote batches and bytes.
 	Appended(batches int, bytes int64, took time.Duration)
 	// AppendFailed: the write of one log failed.
 	AppendFailed()
-	// Synced: one group commit synced so many files.
+	// Synced: so many files were synced, or committed to a journal, together.
 	Synced(files int, took time.Duration)
 	// SyncFailed: the sync of one log failed.
 	SyncFailed()
@@ -66,15 +66,19 @@ type Shard struct {
 	ticking  bool
 }
 
+// SyncLanes is how many syncs a shard has under way at once: more gain nothing
+// (docs/decisions/0017-each-log-is-synced-for-itself.md).
+const SyncLanes = 8
+
 // NewShard starts a shard's loop and its syncer. write is the loop's own
-// backend, sync the syncer's; the shard closes both.
-func NewShard(cfg Config, write, sync segment.LogIO, log *slog.Logger) *Shard {
+// backend, syncs are those of the syncer's lanes; the shard closes them.
+func NewShard(cfg Config, write segment.LogIO, syncs []segment.LogIO, log *slog.Logger) *Shard {
 	s := &Shard{cfg: cfg, io: write, log: log, done: make(chan struct{}), replicas: map[*Replica]struct{}{}, clock: newClock()}
 	if cfg.clock != nil {
 		s.clock = *cfg.clock
 	}
 	s.box.wake = make(chan struct{}, 1)
-	s.syncer = newSyncer(s, sync)
+	s.syncer = newSyncer(s, syncs)
 	go s.loop()
 	return s
 }

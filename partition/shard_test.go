@@ -103,13 +103,22 @@ func newFixture(t *testing.T, change func(*Settings)) *fixture {
 // newFixtureAt is newFixture with a clock of the test's.
 func newFixtureAt(t *testing.T, c *clock, change func(*Settings)) *fixture {
 	t.Helper()
+	sync := &gatedIO{LogIO: testIO(t)}
+	f := newFixtureOf(t, c, []segment.LogIO{sync}, change)
+	f.sync = sync
+	return f
+}
+
+// newFixtureOf is newFixture with lanes of the test's.
+func newFixtureOf(t *testing.T, c *clock, lanes []segment.LogIO, change func(*Settings)) *fixture {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	dir, err := segment.OpenDir(vfs.OS{}, t.TempDir(), segment.Ident{ClusterID: "c", NodeID: 1}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{t: t, dir: dir, write: &gatedIO{LogIO: testIO(t)}, sync: &gatedIO{LogIO: testIO(t)}}
-	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}, clock: c}, f.write, f.sync, log)
+	f := &fixture{t: t, dir: dir, write: &gatedIO{LogIO: testIO(t)}}
+	f.shard = NewShard(Config{SyncBytes: 1 << 40, SyncAge: time.Hour, Observe: silent{}, clock: c}, f.write, lanes, log)
 	set := &Settings{Log: segment.DefaultConfig(), MinInSyncReplicas: 1, FlushMessages: 1 << 62, FlushMs: 1 << 62}
 	if change != nil {
 		change(set)

@@ -145,7 +145,7 @@ func TestWhatAKillLeftUnsyncedIsSynced(t *testing.T) {
 
 	dir, l = open()
 	defer dir.Close()
-	s := NewShard(Config{SyncBytes: 1 << 40, Observe: silent{}}, testIO(t), testIO(t), log)
+	s := NewShard(Config{SyncBytes: 1 << 40, Observe: silent{}}, testIO(t), []segment.LogIO{testIO(t)}, log)
 	defer s.Stop()
 	r := NewReplica(tp, id, l, &Settings{Log: segment.DefaultConfig(), FlushMessages: 1 << 62, FlushMs: 1 << 62}, Role{Leader: 1, ISR: 1, Local: true})
 	if err := s.Adopt(r); err != nil {
@@ -162,7 +162,11 @@ func TestWhatAKillLeftUnsyncedIsSynced(t *testing.T) {
 // and a metrics scrape at work on one shard; every append and every waiter must
 // be answered, before and by the stop. Worth most with -race.
 func TestManyAtOnce(t *testing.T) {
-	f := newFixture(t, nil)
+	var lanes []segment.LogIO
+	for range SyncLanes {
+		lanes = append(lanes, testIO(t))
+	}
+	f := newFixtureOf(t, nil, lanes, nil)
 	replicas := []*Replica{f.replica}
 	for i := range 3 {
 		replicas = append(replicas, f.open(fmt.Sprint("t", i), f.replica.Settings()))

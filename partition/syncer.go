@@ -14,8 +14,14 @@ type syncJob struct {
 	files     []segment.Dirty
 	upTo      int64
 	waiting   bool // appends wait for it: it is to be quick, not only done
+	refused   bool // the journal could have taken it and did not
 	journaled bool
 	err       error
+}
+
+// small reports whether the journal may be the way for it.
+func (j *syncJob) small() bool {
+	return j.waiting && len(j.files) == 1 && j.files[0].Small()
 }
 
 // end reports the result to the log, a deleted one too, whose files are held
@@ -28,28 +34,40 @@ func (j *syncJob) end() {
 	j.replica.log.EndSync(j.upTo, j.journaled, j.err)
 }
 
-// syncer makes logs durable for one shard. It is a goroutine of its own, so
-// that an append never waits behind an fdatasync. It takes every job that is
-// waiting (the group), syncs each dirty file once or commits its bytes to the
-// journal, and posts one command with the results. Owner of its LogIO (the sync
-// ring) and of the journals.
+// syncer makes logs durable for one shard, beside it, so that an append never
+// waits for an fdatasync. A log has one job at most. Jobs are done in lanes, each log for
+// itself: it is answered, and may begin anew, as soon as its own file is synced, whatever the
+// others still take. Only small appends to several logs go together, through the journal
+// (docs/decisions/0017-each-log-is-synced-for-itself.md). Both work only while there is something
+// to do.
 type syncer struct {
-	shard    *Shard
-	io       segment.LogIO
-	journals *segment.Journals
+	shard *Shard
+	work  sync.WaitGroup // lanes and the commit that are running
 
-	mu      sync.Mutex
-	waiting []syncJob
-	spare   []syncJob       // a finished slice, to be filled again
-	lost    []syncJob       // results that the shard no longer took; see stop
-	late    []*behindFailed // the same, of syncs behind the journal
-	closed  bool
-	wake    chan struct{} // capacity 1
-	done    chan struct{}
+	// Of the commit that is running.
+	journals *segment.Journals
+	group    []syncJob
+	dirty    []segment.Dirty // their files
+
+	// startCommit is commit, made once: a start allocates nothing.
+	startCommit func()
+
+	mu         sync.Mutex
+	small      []syncJob // for the journal to take or to refuse
+	urgent     []syncJob // for the lanes, somebody waits
+	background []syncJob // for the lanes, nobody waits
+	committing bool
+	refused    int     // small jobs in urgent and in lanes
+	free       []*lane // idle
+	lanes      []*lane
+	slow       int             // lanes that do what nobody waits for
+	spare      []*synced       // taken by the shard, to be filled again
+	lost       []syncJob       // results that the shard no longer took; see stop
+	late       []*behindFailed // the same, of syncs behind the journal
 }
 
-func newSyncer(s *Shard, io segment.LogIO) *syncer {
-	y := &syncer{shard: s, io: io, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newSyncer(s *Shard, ios []segment.LogIO) *syncer {
+	y := &syncer{shard: s}
 	y.journals = segment.NewJournals(segment.JournalConfig{
 		Bytes: s.cfg.JournalBytes, Shard: s.cfg.Number,
 		Failed: func(l *segment.Log, err error) {
@@ -61,112 +79,158 @@ func newSyncer(s *Shard, io segment.LogIO) *syncer {
 			}
 		},
 	}, s.log)
-	go y.loop()
+	for _, io := range ios {
+		l := &lane{io: io}
+		l.start = func() { l.run(y) }
+		y.lanes = append(y.lanes, l)
+	}
+	y.startCommit = y.commit
+	y.free = append(y.free, y.lanes...)
 	return y
 }
 
 func (y *syncer) submit(jobs []syncJob) {
 	y.mu.Lock()
-	y.waiting = append(y.waiting, jobs...)
+	for i := range jobs {
+		switch j := &jobs[i]; {
+		case j.small():
+			y.small = append(y.small, *j)
+		case j.waiting:
+			y.urgent = append(y.urgent, *j)
+		default:
+			y.background = append(y.background, *j)
+		}
+	}
+	y.start()
 	y.mu.Unlock()
-	select {
-	case y.wake <- struct{}{}:
-	default:
+}
+
+// start sets to work what has work. mu is held.
+func (y *syncer) start() {
+	if len(y.small) > 0 && !y.committing {
+		y.committing = true
+		y.work.Add(1)
+		go y.startCommit()
+	}
+	for len(y.free) > 0 {
+		l := y.free[len(y.free)-1]
+		if !y.take(l) {
+			return
+		}
+		y.free = y.free[:len(y.free)-1]
+		y.work.Add(1)
+		go l.start()
 	}
 }
 
-// stop ends the goroutine after everything submitted was synced and gives the
-// results that the shard did not take. They matter to the closing of a log: a
-// failed sync must not be repeated, and bytes handed out for a sync (BeginSync)
-// are not synced a second time.
-func (y *syncer) stop() []syncJob {
-	y.mu.Lock()
-	y.closed = true
-	y.mu.Unlock()
-	select {
-	case y.wake <- struct{}{}:
-	default:
+// take gives l its share of what waits; false if there is nothing for it. Somebody's jobs
+// come first, and what nobody waits for never has more than half of the lanes: it may take
+// a second for a file. mu is held.
+func (y *syncer) take(l *lane) bool {
+	queue := &y.urgent
+	l.slow = len(y.urgent) == 0
+	if l.slow {
+		if y.slow >= max(1, len(y.lanes)/2) {
+			return false
+		}
+		queue = &y.background
 	}
-	<-y.done
+	if len(*queue) == 0 {
+		return false
+	}
+	if l.slow {
+		y.slow++
+	}
+	n := (len(*queue) + len(y.lanes) - 1) / len(y.lanes)
+	l.jobs = append(l.jobs[:0], (*queue)[:n]...)
+	left := copy(*queue, (*queue)[n:])
+	clear((*queue)[left:])
+	*queue = (*queue)[:left]
+	return true
+}
+
+// post tells the shard of finished jobs.
+func (y *syncer) post(jobs []syncJob) {
+	y.mu.Lock()
+	var c *synced
+	if n := len(y.spare); n > 0 {
+		c, y.spare = y.spare[n-1], y.spare[:n-1]
+	} else {
+		c = &synced{}
+	}
+	y.mu.Unlock()
+	c.jobs = append(c.jobs, jobs...)
+	if y.shard.Post(c) != nil {
+		y.mu.Lock()
+		y.lost = append(y.lost, c.jobs...)
+		y.mu.Unlock()
+	}
+}
+
+// recycle takes back what the shard has done with.
+func (y *syncer) recycle(c *synced) {
+	clear(c.jobs)
+	c.jobs = c.jobs[:0]
+	y.mu.Lock()
+	y.spare = append(y.spare, c)
+	y.mu.Unlock()
+}
+
+// stop ends after everything submitted was synced and gives the results that the shard
+// did not take. They matter to the closing of a log: a failed sync must not be
+// repeated, and bytes handed out for a sync (BeginSync) are not synced a second time.
+func (y *syncer) stop() []syncJob {
+	y.work.Wait()
+	y.journals.Close()
+	for _, l := range y.lanes {
+		l.io.Close()
+	}
 	return y.lost
 }
 
-// recycle takes back the slice of a finished group.
-func (y *syncer) recycle(jobs []syncJob) {
-	clear(jobs)
-	y.mu.Lock()
-	y.spare = jobs[:0]
-	y.mu.Unlock()
-}
-
-func (y *syncer) loop() {
-	defer close(y.done)
-	defer y.io.Close()
-	defer y.journals.Close()
-	var g group
-	for range y.wake {
-		for {
-			y.mu.Lock()
-			jobs := y.waiting
-			closed := y.closed
-			y.waiting, y.spare = y.spare, nil
+// commit has the journal take what is small, as long as there is any: what comes while
+// it is at work is its next group. What it does not take goes to the lanes.
+func (y *syncer) commit() {
+	defer y.work.Done()
+	for {
+		y.mu.Lock()
+		clear(y.group)
+		y.group, y.small = y.small, y.group[:0]
+		jobs, beside := y.group, y.refused
+		if len(jobs) == 0 {
+			y.committing = false
 			y.mu.Unlock()
-			if len(jobs) == 0 {
-				if closed {
-					return
-				}
-				break
-			}
-			start := time.Now()
-			n := g.sync(y, jobs)
-			y.shard.cfg.Observe.Synced(n, time.Since(start))
-			if y.shard.Post(&synced{jobs}) != nil {
-				y.lost = append(y.lost, jobs...)
-			}
+			return
 		}
-	}
-}
-
-// group is the syncer's room for the jobs that it does at once.
-type group struct {
-	urgent []segment.Dirty // of jobs that somebody waits for
-	owners []int           // their jobs
-	files  []*segment.File // to be synced themselves
-	of     []int           // their jobs
-}
-
-// sync makes the files of jobs durable and sets the jobs' results; the number of
-// files.
-func (g *group) sync(y *syncer, jobs []syncJob) (n int) {
-	g.urgent, g.owners, g.files, g.of = g.urgent[:0], g.owners[:0], g.files[:0], g.of[:0]
-	for i := range jobs {
-		n += len(jobs[i].files)
-		for _, d := range jobs[i].files {
-			if jobs[i].waiting {
-				g.urgent, g.owners = append(g.urgent, d), append(g.owners, i)
+		y.mu.Unlock()
+		y.dirty = y.dirty[:0]
+		for i := range jobs {
+			y.dirty = append(y.dirty, jobs[i].files[0])
+		}
+		begun := time.Now()
+		done := y.journals.Commit(y.dirty, beside)
+		took := time.Since(begun)
+		clear(y.dirty)
+		n := 0
+		y.mu.Lock()
+		for i := range jobs {
+			if done != nil && done[i] {
+				jobs[i].journaled = true
+				jobs[n], jobs[i] = jobs[i], jobs[n]
+				n++
 			} else {
-				g.files, g.of = append(g.files, d.File), append(g.of, i)
+				jobs[i].refused = true
+				y.refused++
+				y.urgent = append(y.urgent, jobs[i])
 			}
 		}
-	}
-	done := y.journals.Commit(g.urgent)
-	for k := range g.urgent {
-		if done != nil && done[k] {
-			jobs[g.owners[k]].journaled = true
-			continue
-		}
-		g.files, g.of = append(g.files, g.urgent[k].File), append(g.of, g.owners[k])
-	}
-	if len(g.files) > 0 {
-		for k, err := range y.io.Sync(g.files) {
-			if j := &jobs[g.of[k]]; err != nil && j.err == nil {
-				j.err = err
-			}
+		y.start()
+		y.mu.Unlock()
+		if n > 0 {
+			y.shard.cfg.Observe.Synced(n, took)
+			y.post(jobs[:n])
 		}
 	}
-	clear(g.urgent)
-	clear(g.files)
-	return n
 }
 
 // behindFailed is a file whose bytes are in the journal and that could not be synced
@@ -188,7 +252,7 @@ func (c *behindFailed) run(s *Shard) {
 	}
 }
 
-// synced carries the results of one group commit to the shard.
+// synced carries the results of some jobs to the shard.
 type synced struct{ jobs []syncJob }
 
 func (c *synced) run(s *Shard) {
@@ -210,7 +274,7 @@ func (c *synced) run(s *Shard) {
 		r.answerDurable(s, r.log.SyncedOffset(), nil)
 		s.wantSync(r)
 	}
-	s.syncer.recycle(c.jobs)
+	s.syncer.recycle(c)
 	s.startSyncs()
 }
 

@@ -117,11 +117,19 @@ func (m *many) sync() {
 			owner = append(owner, i)
 		}
 	}
-	done := m.journals.Commit(all)
+	var small []Dirty
+	place := map[int]int{}
+	for k := range all {
+		if all[k].Small() {
+			place[k] = len(small)
+			small = append(small, all[k])
+		}
+	}
+	done := m.journals.Commit(small, 0)
 	var rest []*File
 	journaled := map[int]bool{}
 	for k := range all {
-		if done != nil && done[k] {
+		if at, ok := place[k]; ok && done != nil && done[at] {
 			journaled[owner[k]] = true
 			m.done++
 		} else {
@@ -588,7 +596,7 @@ func TestJournalCommitReusesItsMemory(t *testing.T) {
 			ds, upTo[i] = l.BeginSync(ds)
 		}
 		runtime.ReadMemStats(&before)
-		done := journals.Commit(ds)
+		done := journals.Commit(ds, 0)
 		runtime.ReadMemStats(&after)
 		if done != nil {
 			if measured++; measured > 5 {

@@ -20,6 +20,12 @@ type Dirty struct {
 	point  point // recovery point once the file is synced
 }
 
+// Small reports whether a journal may take d: a few new bytes of a file that goes on growing
+// and whose name is durable.
+func (d *Dirty) Small() bool {
+	return !d.direct && d.To > d.From && d.To-d.From <= journalLargest && !d.File.fresh.Load()
+}
+
 // filesOf appends the files of ds to dst.
 func filesOf(dst []*File, ds []Dirty) []*File {
 	for i := range ds {
@@ -44,6 +50,8 @@ const (
 	// journalMean is up to how many bytes a file may have on average: larger ones
 	// cost more to write twice than to sync.
 	journalMean = 32 << 10
+	// journalLargest is up to how many one file may have.
+	journalLargest = 2 * journalMean
 	// journalOpen is the share of the open files that a half may keep open until they
 	// are synced.
 	journalOpen = 4
@@ -96,17 +104,15 @@ type dirGroup struct {
 }
 
 // Commit makes durable what it can with one sync for each log directory, and says for
-// each of ds whether it did, until the next call; the others are to be synced in their own
-// files. nil: none.
-func (j *Journals) Commit(ds []Dirty) (done []bool) {
-	if j == nil || j.cfg.Bytes <= 0 || len(ds) < journalFiles {
+// each of ds, which are all Small, whether it did, until the next call; the others are to be
+// synced in their own files. nil: none. beside: so many others are being synced in theirs
+// now, and would be with these.
+func (j *Journals) Commit(ds []Dirty, beside int) (done []bool) {
+	if j == nil || j.cfg.Bytes <= 0 || len(ds)+beside < journalFiles {
 		return nil
 	}
 	for i := range ds {
 		d := &ds[i]
-		if d.direct || d.File.fresh.Load() || d.To <= d.From {
-			continue
-		}
 		g := j.groups[d.File.home.root]
 		if g == nil {
 			g = &dirGroup{}
@@ -116,7 +122,7 @@ func (j *Journals) Commit(ds []Dirty) (done []bool) {
 	}
 	for root, g := range j.groups {
 		n := len(g.at)
-		if n >= journalFiles && g.bytes <= int64(n)*journalMean && j.of(root, g.chosen[0].File.home.fs).commit(g.chosen) {
+		if n > 0 && n+beside >= journalFiles && g.bytes <= int64(n)*journalMean && j.of(root, g.chosen[0].File.home.fs).commit(g.chosen) {
 			if done == nil {
 				done = slices.Grow(j.done[:0], len(ds))[:len(ds)]
 				clear(done)

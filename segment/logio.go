@@ -21,7 +21,7 @@ type PartitionWrite struct {
 }
 
 // LogIO writes and syncs .log files. Append is called by one goroutine at a
-// time (the shard), Sync by one at a time (its syncer); the two may run at
+// time (the shard), Sync by one at a time (a lane of its syncer); the two may run at
 // once. Results are per item, nil if all went well. Files are referenced by
 // the caller throughout.
 type LogIO interface {

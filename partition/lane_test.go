@@ -1,0 +1,168 @@
+package partition
+
+import (
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"ringmain/segment"
+)
+
+// holds keeps the syncs of chosen topics from ending.
+type holds struct {
+	mu    sync.Mutex
+	gates map[string]chan struct{} // by partition directory
+	syncs int                      // calls that have begun
+	begun map[string]int           // files whose sync has begun
+}
+
+// heldIO is a lane's backend that obeys holds.
+type heldIO struct {
+	segment.LogIO
+	h *holds
+}
+
+func (io heldIO) Sync(files []*segment.File) []error {
+	var gates []chan struct{}
+	io.h.mu.Lock()
+	io.h.syncs++
+	for _, f := range files {
+		dir := filepath.Base(filepath.Dir(f.Path()))
+		io.h.begun[dir]++
+		if g := io.h.gates[dir]; g != nil {
+			gates = append(gates, g)
+		}
+	}
+	io.h.mu.Unlock()
+	for _, g := range gates {
+		<-g
+	}
+	return io.LogIO.Sync(files)
+}
+
+func (h *holds) hold(topic string) (release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g := make(chan struct{})
+	h.gates[topic+"-0"] = g
+	return sync.OnceFunc(func() {
+		h.mu.Lock()
+		delete(h.gates, topic+"-0")
+		h.mu.Unlock()
+		close(g)
+	})
+}
+
+// count is how many files' syncs have begun.
+func (h *holds) count() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, k := range h.begun {
+		n += k
+	}
+	return n
+}
+
+func newLanes(t *testing.T, n int) (*fixture, *holds) {
+	t.Helper()
+	h := &holds{gates: map[string]chan struct{}{}, begun: map[string]int{}}
+	var lanes []segment.LogIO
+	for range n {
+		lanes = append(lanes, heldIO{testIO(t), h})
+	}
+	return newFixtureOf(t, nil, lanes, nil), h
+}
+
+// TestASlowSyncHoldsUpItsOwnLogOnly: another log is answered, again and again, while the
+// sync of the first goes on.
+func TestASlowSyncHoldsUpItsOwnLogOnly(t *testing.T) {
+	f, h := newLanes(t, 2)
+	release := h.hold("t")
+	slow := f.append(true, f.batch(-1, -1, 1))
+	f.replica = f.open("quick", f.replica.Settings())
+	for range 3 {
+		if a := wait(t, "answer of the other log", f.append(true, f.batch(-1, -1, 1))); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+	select {
+	case a := <-slow:
+		t.Fatalf("answered (error %v) before its sync", a.Err)
+	default:
+	}
+	release()
+	if a := wait(t, "answer of the slow log", slow); a.Err != nil {
+		t.Fatal(a.Err)
+	}
+}
+
+// TestBackgroundSyncsLeaveLanesFree: what nobody waits for has half of the lanes, however much
+// of it there is, so an append that waits finds one.
+func TestBackgroundSyncsLeaveLanesFree(t *testing.T) {
+	const lanes = 4
+	f, h := newLanes(t, lanes)
+	flush := *f.replica.Settings()
+	flush.FlushMessages = 1
+	var releases []func()
+	for i := range 2 * lanes {
+		topic := "background" + strconv.Itoa(i)
+		releases = append(releases, h.hold(topic))
+		f.replica = f.open(topic, &flush)
+		if a := wait(t, "answer of acks=1", f.append(false, f.batch(-1, -1, 1))); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+	background := f.replica
+	f.replica = f.open("waits", background.Settings())
+	if a := wait(t, "answer of acks=all", f.append(true, f.batch(-1, -1, 1))); a.Err != nil {
+		t.Fatal(a.Err)
+	}
+	if n := h.count() - 1; n < 1 || n > lanes/2 {
+		t.Errorf("%d background syncs are under way in %d lanes, want 1 to %d", n, lanes, lanes/2)
+	}
+	for _, release := range releases {
+		release()
+	}
+	for end := time.Now().Add(patience); background.Log().SyncedOffset() != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("what waited for a lane was never synced")
+		}
+	}
+}
+
+// TestMoreLogsThanLanesAreSyncedTogether: with nothing small about them, forty logs are
+// shared out among the lanes.
+func TestMoreLogsThanLanesAreSyncedTogether(t *testing.T) {
+	f, h := newLanes(t, 2)
+	first := h.hold("t")
+	held := f.append(true, f.batch(-1, -1, 1))
+	second := h.hold("u")
+	f.replica = f.open("u", f.replica.Settings())
+	heldToo := f.append(true, f.batch(-1, -1, 1))
+	for end := time.Now().Add(patience); h.count() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("two lanes are not at work")
+		}
+	}
+	var answers []answered
+	for i := range 40 {
+		f.replica = f.open("many"+strconv.Itoa(i), f.replica.Settings())
+		answers = append(answers, f.append(true, f.batch(-1, -1, 1)))
+	}
+	f.settled()
+	first()
+	second()
+	for _, a := range append(answers, held, heldToo) {
+		if got := wait(t, "answer", a); got.Err != nil {
+			t.Fatal(got.Err)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	// 2 that were held; then 20 of 40, 10 of 20, ... and one by one at the end.
+	if h.syncs > 2+8 {
+		t.Errorf("%d syncs for 42 logs in 2 lanes, want at most 10", h.syncs)
+	}
+}
