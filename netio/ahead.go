@@ -18,7 +18,7 @@ const (
 	aheadBytes = 256 << 10
 	// aheadFrames bounds the pieces of one call.
 	aheadFrames = 16
-	// smallestAhead is the frame from which a copy costs more than a buffer held ready.
+	// smallestAhead is the smallest frame that buffers of its own are held ready for.
 	// Behind smaller ones one of mixedAhead bytes is expected: it will hold many of them.
 	smallestAhead = 4 << 10
 	mixedAhead    = 64<<10 - 4
