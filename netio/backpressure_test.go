@@ -171,7 +171,7 @@ func TestTotalDoesNotStopTheInnocent(t *testing.T) {
 		write(t, c, frameOf(pattern(1000, 1)))
 		read(t, c)
 	}
-	if n := s.inFlight.Load(); n > total+hoarders*(200_000+readBufferBytes) {
+	if n := s.inFlight.Load(); n > total+hoarders*(200_000+readBufferBytes+aheadBytes) {
 		t.Errorf("%d bytes in flight", n)
 	}
 	// Answered, everybody goes on to the end.

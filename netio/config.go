@@ -74,9 +74,10 @@ const (
 	defaultTotalInFlight = 256 << 20
 	defaultSendBudget    = 256 << 10
 
-	// readBufferBytes is what one read may take, per loop. Small frames like it
-	// large (fewer reads); pages of it that are never used are never resident.
-	readBufferBytes = 256 << 10
+	// readBufferBytes is what gnet reads at once, into a buffer of the loop: a small
+	// frame whole, of a large one the beginning. All of it is copied once more, so more
+	// of it costs large frames; less makes two calls of one for those in between.
+	readBufferBytes = 16 << 10
 )
 
 func (c Config) withDefaults() Config {

@@ -10,9 +10,9 @@
 // reach a connection only by messages (Slot.Send, Conn.Post, Conn.Close,
 // Conn.Resume, Frame.Release), which the loop takes all at once, one wake-up for
 // the lot. gnet is used as a poller of sockets that we accept ourselves (it ends
-// its engine when descriptors run out) and as the reader; nothing outbound is
-// ever given to it, because it can neither send file ranges nor say when a socket
-// has room again.
+// its engine when descriptors run out) and as the reader of what fits into one small
+// buffer; the rest of a large frame is read past it. Nothing outbound is ever given to
+// it, because it can neither send file ranges nor say when a socket has room again.
 //
 // Invariants:
 //   - Responses leave in the order of Conn.Reserve, whenever they were sent.
@@ -29,6 +29,6 @@
 // Crash behaviour: nothing is kept; peers see their connections reset.
 //
 // Start reading at server.go, then loop.go (the mailbox), input.go (bytes to
-// frames), slot.go and output.go (responses to bytes), memory.go (when reading
-// stops and goes on).
+// frames), ahead.go (large frames without a copy), slot.go and output.go (responses to
+// bytes), memory.go (when reading stops and goes on).
 package netio

@@ -102,9 +102,15 @@ func newFrame(c *Conn, n int) *Frame {
 	if size > pooledBytes {
 		return c.srv.spares.get(c, class, size)
 	}
+	f := pooledFrame(class, size)
+	f.conn = c
+	return f
+}
+
+// pooledFrame returns a frame of a class whose buffers are of the heap.
+func pooledFrame(class, size int) *Frame {
 	if f, _ := framePools[class].Get().(*Frame); f != nil {
-		f.conn = c
 		return f
 	}
-	return &Frame{conn: c, store: make([]byte, size), class: class}
+	return &Frame{store: make([]byte, size), class: class}
 }

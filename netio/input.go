@@ -4,23 +4,23 @@ import (
 	"encoding/binary"
 	"fmt"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // input turns a connection's bytes into frames. Loop only.
 //
-// A frame that is there entirely is copied once, from the loop's read buffer to a
-// pooled buffer of the right size. Of a frame that is not, the announced length is
-// only a claim: it gets a buffer of its full size at once while the sum of all
-// that is reserved on such claims stays small, otherwise one that grows with what
-// has come until it is granted all of it (grants.go). Large remainders are read
-// from the socket straight into the frame.
+// A frame that is in gnet's read buffer entirely is copied once, to a pooled buffer of
+// the right size. Of a frame that is not, the announced length is only a claim: it
+// gets a buffer of its full size at once while the sum of all that is reserved on such
+// claims stays small, otherwise one that grows with what has come until it is granted
+// all of it (grants.go). What a full read buffer has not brought of it is read from
+// the socket straight into the frame, and with the same call the frames that are
+// expected behind it (ahead.go).
 type input struct {
 	head    [4]byte
 	headLen int
 	frame   *Frame        // being filled
 	since   time.Duration // when the first byte of the current frame came; 0: between frames
+	usual   int           // length of the last frame, if more were wanted behind it; else 0
 	stash   []byte        // read, not yet wanted: the connection was stopped
 	stashed *Frame        // the buffer behind stash
 }
@@ -32,8 +32,8 @@ const (
 	allClaims = 64 << 20
 	// firstBytes is what a frame starts with when allClaims is used up.
 	firstBytes = 4 << 10
-	// directBytes is the remainder from which reading past gnet pays: below it, one
-	// large read that also takes the next frames is better.
+	// directBytes is the remainder from which a call of its own pays although nothing is
+	// expected behind it.
 	directBytes = readBufferBytes / 4
 	// directBudget is how much one connection may read directly in a turn.
 	directBudget = 1 << 20
@@ -50,7 +50,7 @@ func (c *Conn) receive(buf []byte) {
 		return
 	} else if len(rest) > 0 {
 		c.keep(rest)
-	} else if !c.readDirect() {
+	} else if len(buf) == readBufferBytes && !c.readDirect() {
 		return
 	}
 	if c.in.stash != nil || !c.mayGoOn() {
@@ -176,52 +176,73 @@ func (c *Conn) deliver(f *Frame) bool {
 	f.refs.Store(1)
 	c.inFlight.Add(int64(f.need)) // the total counts it already
 	c.srv.stats.frames.Add(1)
+	need := f.need
 	c.srv.handler.Frame(c, f)
+	if c.in.usual = 0; c.wanted() {
+		c.in.usual = need
+	}
 	return c.reason == nil && c.closing.Load() == nil
 }
 
-// readDirect fills a large frame from the socket. End of stream and errors are left
-// to gnet's next read, which meets them again. False: closed.
+// readDirect goes on where gnet's read buffer ended: it fills the current frame from
+// the socket, and with the same call those that are expected behind it. End of stream
+// and errors are left to gnet's next read, which meets them again. False: closed.
 func (c *Conn) readDirect() bool {
+	a := &c.loop.ahead
 	for budget := directBudget; budget > 0; {
 		f := c.in.frame
-		if f == nil || f.need-f.have < directBytes || !c.mayFill() {
+		if f == nil || !c.mayFill() {
 			return true
 		}
 		if f.have == len(f.store) {
 			f = c.grow(f, f.have+1)
 		}
-		n, err := unix.Read(c.fd, f.store[f.have:min(f.need, len(f.store), f.have+budget)])
-		if err == unix.EINTR {
-			continue
+		room := f.store[f.have:min(f.need, len(f.store), f.have+budget)]
+		expected, size := 0, 0
+		if f.have+len(room) == f.need {
+			expected, size = a.expect(c.in.usual)
 		}
-		if n <= 0 {
+		if expected == 0 && len(room) < directBytes {
 			return true
 		}
-		budget -= n
-		if c.filled(f, n); f.have == f.need {
-			return c.deliver(f)
+		n, err := a.read(c.fd, room, expected, size)
+		if n <= 0 || err != nil {
+			return true
+		}
+		filled := min(n, len(room))
+		budget -= filled
+		if c.filled(f, filled); f.have == f.need {
+			return c.deliver(f) && c.takeAhead(n-filled, size)
+		}
+		if filled < len(room) {
+			return true // the socket is empty
 		}
 	}
 	return true
 }
 
-// keep puts bytes aside that were read and are not wanted yet. There are at most a
-// read buffer of them, because reading stops with the first.
-func (c *Conn) keep(buf []byte) {
-	if len(buf) == 0 {
+// keep puts bytes aside that were read and are not wanted yet. There is at most what
+// one turn reads of them, because reading stops with the first.
+func (c *Conn) keep(pieces ...[]byte) {
+	size := 0
+	for _, b := range pieces {
+		size += len(b)
+	}
+	if size == 0 {
 		return
 	}
 	in := &c.in
 	old := in.stashed
-	s := newFrame(c, len(in.stash)+len(buf))
+	s := newFrame(c, len(in.stash)+size)
 	n := copy(s.store, in.stash)
-	n += copy(s.store[n:], buf)
+	for _, b := range pieces {
+		n += copy(s.store[n:], b)
+	}
 	in.stash, in.stashed = s.store[:n], s
 	if old != nil {
 		old.recycle()
 	}
-	c.srv.inFlight.Add(int64(len(buf)))
+	c.srv.inFlight.Add(int64(size))
 }
 
 // resume goes on reading if nothing speaks against it any more.

@@ -33,6 +33,7 @@ type loop struct {
 	poller   int // gnet's epoll descriptor, -1 when it cannot be had
 	watcher  *watcher
 	handling bool // handleTaken is at work
+	ahead    ahead
 	out      gather
 	scratch  []byte // read buffer for connections taken over from gnet
 	now      time.Duration

@@ -47,7 +47,7 @@ func (c *Conn) readDetached() {
 		return
 	}
 	if l.scratch == nil {
-		l.scratch = make([]byte, readBufferBytes/4)
+		l.scratch = make([]byte, readBufferBytes)
 	}
 	n, err := readDescriptor(c.fd, l.scratch)
 	switch {
