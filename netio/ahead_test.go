@@ -220,8 +220,9 @@ func TestReadAheadOverTheWire(t *testing.T) {
 				c.Pause()
 			}
 			go func() {
-				slot.Send(answer(f.Bytes))
-				f.Release()
+				a := answer(bytes.Clone(f.Bytes))
+				f.Release() // before the client can see the last answer and the server be stopped
+				slot.Send(a)
 				if paused {
 					c.Resume()
 				}
