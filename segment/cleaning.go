@@ -102,6 +102,11 @@ func (c *cleaning) run() error {
 			c.segs = append(c.segs, s)
 		}
 	}
+	for _, s := range c.segs { // is it the one it was, and does it end where the next begins?
+		if err := l.load(s); err != nil {
+			return superseded(err)
+		}
+	}
 	producers := l.producers.lastWrites(c.end)
 	buffer := max(c.o.BufferBytes/2, minBuffer)
 	c.in.buf, c.out = make([]byte, buffer), make([]byte, 0, buffer)
@@ -128,7 +133,7 @@ func (c *cleaning) run() error {
 		return err
 	}
 	s := newSieve(keys, c.end, txns, producers, c.o.NowMs, c.o.Config.DeleteRetentionMs)
-	for _, g := range groupSegments(c.segs, int64(c.o.Config.SegmentBytes)) {
+	for _, g := range groupSegments(c.segs, int64(c.o.Config.SegmentBytes), l.lostBefore) {
 		if err := c.cleanGroup(g, s); err != nil {
 			return err
 		}
@@ -243,8 +248,9 @@ func superseded(err error) error {
 }
 
 // groupSegments joins neighbours that together are no larger than a segment may
-// be, so that a log that shrinks does not become one of many small files.
-func groupSegments(segs []*segment, segmentBytes int64) [][]*segment {
+// be, so that a log that shrinks does not become one of many small files. Lost offsets
+// stay between two segments, where readers are told of them.
+func groupSegments(segs []*segment, segmentBytes int64, lostBefore func(base int64) bool) [][]*segment {
 	var groups [][]*segment
 	size := int64(0)
 	for i, s := range segs {
@@ -252,7 +258,7 @@ func groupSegments(segs []*segment, segmentBytes int64) [][]*segment {
 			continue
 		}
 		n := len(groups) - 1
-		if n < 0 || size+s.size > segmentBytes || segs[i-1].next != s.base || segs[i-1].size == 0 ||
+		if n < 0 || size+s.size > segmentBytes || segs[i-1].next != s.base || segs[i-1].size == 0 || lostBefore(s.base) ||
 			s.next-groups[n][0].base > math.MaxInt32 {
 			groups, size = append(groups, nil), 0
 			n++
@@ -286,13 +292,12 @@ func (c *cleaning) cleanGroup(group []*segment, s *sieve) error {
 		w.discard()
 		return nil
 	}
-	end := group[len(group)-1].next
-	seg, err := w.finish(end)
+	seg, err := w.finish()
 	if err != nil {
 		w.discard()
 		return err
 	}
-	r := &Replacement{replacement: replacement{l.topic, seg.base, end, seg.size, w.crc}, old: group, seg: seg}
+	r := &Replacement{replacement: replacement{l.topic, seg.base, group[len(group)-1].next, seg.size, w.crc}, old: group, seg: seg}
 	if err := c.replace(r); err != nil {
 		return err
 	}

@@ -348,24 +348,15 @@ func (r *recovery) passTail(s *segment, pos, next int64, why string) {
 
 // passGap goes on at a segment that begins behind the end of the one before it, which no
 // kill does. If there is the index of a segment between them, reads of the gap are refused
-// on its word (missing). Else the one before was cut short: its index on disk, if it has one,
-// stays to tell of it (load).
+// on its word (missing).
 func (r *recovery) passGap(before *segment, next int64) {
-	l, from := r.l, r.end
+	from := r.end
 	r.end = next
 	if slices.Contains(r.o.indexes, from) {
 		return
 	}
-	d := &DamageError{File: before.file.Path(), Position: before.size, Offset: from,
-		Reason: fmt.Sprintf("the file ends before offset %d, the next one begins at %d", from, next)}
-	l.log.Error("records are missing between two segments; reads of their offsets are refused",
-		"file", d.File, "position", d.Position, "lost_from", from, "lost_to", next)
-	l.lose(from, next, d)
-	before.next = next
-	if before != r.segs[r.at] {
-		before.tail, before.idx = nil, nil
-		before.known.Store(false)
-	}
+	r.l.gap(from, next, &DamageError{File: before.file.Path(), Position: before.size, Offset: from,
+		Reason: fmt.Sprintf("the file ends before offset %d, the next one begins at %d", from, next)})
 }
 
 // checkEpoch takes the leader epoch of a sound batch up. One that is wrong is no end of the
