@@ -377,6 +377,9 @@ func (l *Log) savePoint(end int64) error {
 	d := l.dir
 	d.saving.Lock()
 	defer d.saving.Unlock()
+	if l.closed.Load() {
+		return ErrClosed
+	}
 	l.mu.Lock()
 	p := l.point
 	l.mu.Unlock()
@@ -417,13 +420,19 @@ func (l *Log) syncSnapshot(offset int64) error {
 // saveCleaned notes how far passes have come. If it is lost, a later pass reads
 // more than it needs to.
 func (l *Log) saveCleaned(offset int64) error {
-	if l.closed.Load() {
-		return ErrClosed
-	}
-	if err := l.dir.cleaned.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}}); err != nil {
+	if err := l.putCleaned(offset); err != nil {
 		return err
 	}
 	return l.dir.cleaned.sync()
+}
+
+func (l *Log) putCleaned(offset int64) error {
+	l.dir.saving.Lock()
+	defer l.dir.saving.Unlock()
+	if l.closed.Load() {
+		return ErrClosed
+	}
+	return l.dir.cleaned.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}})
 }
 
 // lastWrites is, for every live producer, its last batch below an offset that no
