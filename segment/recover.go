@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -258,7 +257,7 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 	b := record.Batch(head[:])
 	interval := int64(l.cfg.IndexIntervalBytes)
 	for gap := interval; pos < s.size; {
-		doubt, bad, err := r.checkBatch(w, s, pos, b)
+		doubt, bad, err := w.check(pos, r.end, b)
 		if err != nil {
 			return pos, "", err
 		}
@@ -279,43 +278,12 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 	return pos, "", nil
 }
 
-// checkBatch copies the header of the batch at pos to head. bad says why it does not
-// continue the log, doubt which batch is the last not to be believed then (passesOver).
-func (r *recovery) checkBatch(w *walk, s *segment, pos int64, head record.Batch) (doubt int64, bad, err error) {
-	doubt = pos
-	h, err := w.header(pos)
-	switch {
-	case errors.Is(err, errEnd):
-		return doubt, fmt.Errorf("%d bytes are less than a batch header", s.size-pos), nil
-	case errors.Is(err, ErrCorrupt):
-		return doubt, err, nil
-	case err != nil:
-		return doubt, nil, err
-	}
-	copy(head, h) // the checksum moves the window
-	if head.BaseOffset() < r.end || head.BaseOffset()-s.base > 1<<31-1 {
-		return doubt, fmt.Errorf("batch at offset %d where at least %d is expected", head.BaseOffset(), r.end), nil
-	}
-	if err = w.checksum(pos, h); err == nil {
-		doubt, err = w.passesOver(pos, head, r.end)
-	}
-	if errors.Is(err, ErrCorrupt) {
-		return doubt, err, nil
-	}
-	return doubt, nil, err
-}
-
 // goRound finds the sound batch behind what is no continuation, if that can only be damage:
 // where the system ran on, nothing but the end of the last write is torn. Reads of what
 // lies between are refused. next is pos where the log ends there.
 func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (next int64, err error) {
 	if !r.l.dir.sameBoot {
 		return pos, nil
-	}
-	if !r.goesOn(s) {
-		if torn, err := w.endsTorn(pos, r.end); torn || err != nil {
-			return pos, err
-		}
 	}
 	next, found, err := w.behind(doubt, r.end, s.size)
 	if err != nil || !found {

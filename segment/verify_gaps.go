@@ -41,7 +41,14 @@ func (x *examined) gaps() {
 		x.gap(Finding{File: s.file.Path(), Position: s.size, From: from, To: to,
 			Reason: fmt.Sprintf("the segment ends before offset %d, the log goes on at %d", from, to),
 			Repair: "put an empty batch in their place; the offsets stay unused"},
-			func() error { return x.standIn(from, to) })
+			func() error {
+				if s == x.segs[len(x.segs)-1] { // its index is written when it is closed, which it is now
+					if err := x.makeIndex(s); err != nil {
+						return err
+					}
+				}
+				return x.standIn(from, to)
+			})
 	}
 }
 

@@ -197,6 +197,12 @@ func sortedSegment(segs []*scanned, offset int64) int {
 
 // logs reports what is wrong in the .log files, and what would be cut.
 func (x *examined) logs() {
+	for i := range len(x.segs) - 1 {
+		s, n := x.segs[i], x.segs[i+1]
+		if s.end > n.base {
+			x.strange(s, fmt.Sprintf("the segment has offsets up to %d, the next one begins at %d", s.end-1, n.base), n.base)
+		}
+	}
 	rp, known := x.v.points[x.key()]
 	for i, s := range x.segs {
 		if len(s.bad) == 0 {
@@ -225,12 +231,6 @@ func (x *examined) logs() {
 				fix = nil
 			}
 			x.v.fix(f, fix)
-		}
-	}
-	for i := range len(x.segs) - 1 {
-		s, n := x.segs[i], x.segs[i+1]
-		if s.end > n.base {
-			x.strange(s, fmt.Sprintf("the segment has offsets up to %d, the next one begins at %d", s.end-1, n.base), n.base)
 		}
 	}
 }
