@@ -212,7 +212,7 @@ func TestDiskFailsDuringACleaning(t *testing.T) {
 		{Op: vfs.OpOpen, Pattern: "*.cleaned"}, {Op: vfs.OpWrite, Pattern: "*.log.cleaned"}, {Op: vfs.OpSync, Pattern: "*.log.cleaned"},
 		{Op: vfs.OpWrite, Pattern: "*.index.cleaned"}, {Op: vfs.OpOpen, Pattern: "*.index.cleaned"}, {Op: vfs.OpWrite, Pattern: "*.swap.tmp"},
 		{Op: vfs.OpSync, Pattern: "*.swap.tmp"}, {Op: vfs.OpRename, Pattern: "*.swap.tmp"}, {Op: vfs.OpRename, Pattern: "*.log.cleaned"},
-		{Op: vfs.OpRename, Pattern: "*.index.cleaned"}, {Op: vfs.OpRemove, Pattern: "*.log"}, {Op: vfs.OpRemove, Pattern: "*.index"},
+		{Op: vfs.OpRename, Pattern: "*.index.cleaned"}, {Op: vfs.OpRename, Pattern: "*.log"}, {Op: vfs.OpRemove, Pattern: "*.index"},
 		{Op: vfs.OpRemove, Pattern: "*.swap"}, {Op: vfs.OpSyncDir, Pattern: "orders-3"}, {Op: vfs.OpSyncDir, Pattern: "orders-3", After: 1},
 		{Op: vfs.OpRead, Pattern: "*.log", After: 3}, {Op: vfs.OpWrite, Pattern: pointsName}, {Op: vfs.OpWrite, Pattern: cleanedName},
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"ringmain/internal/vfs"
 	"ringmain/record"
 )
 
@@ -341,15 +342,13 @@ func (c *cleaning) sieveSegment(seg *segment, s *sieve, w *cleanedFile, lastOfGr
 // end each (docs/format/swap.md).
 func (c *cleaning) replace(r *Replacement) error {
 	l := c.l
-	// The blocks of the old file are freed when it is closed, which takes long for
-	// a large one: here, not on the owner's goroutine.
 	old := r.old[0].file
-	if err := old.acquire(); err != nil {
+	replaced, err := l.openOld(old)
+	if err != nil {
 		l.removeCleaned(r.base)
 		return superseded(err)
 	}
-	defer old.Release()
-	err := l.announce(r)
+	err = l.announce(r)
 	for err == nil {
 		if err = c.o.Replace(r); !errors.Is(err, errBusy) {
 			break
@@ -361,11 +360,26 @@ func (c *cleaning) replace(r *Replacement) error {
 		if err == nil {
 			err = errors.New("the segment was not replaced")
 		}
-		err = errors.Join(err, l.retract(r))
+		err = errors.Join(err, l.retract(r), replaced.Close())
 		l.removeCleaned(r.base)
 		return err
 	}
-	return errors.Join(err, l.settleReplacements(r.replacement))
+	if err := errors.Join(err, l.settleReplacements(r.replacement)); err != nil {
+		return errors.Join(err, replaced.Close())
+	}
+	l.dir.reaper.removeReplaced(replaced, []*File{old})
+	return nil
+}
+
+// openOld gives a descriptor of a segment's file by which it can be freed in steps, after the
+// cleaned one has taken its name.
+func (l *Log) openOld(old *File) (vfs.File, error) {
+	l.home.names.Lock()
+	defer l.home.names.Unlock()
+	if l.closed.Load() {
+		return nil, ErrClosed
+	}
+	return l.home.fs.OpenFile(old.Path(), os.O_RDWR)
 }
 
 // savePoint makes a recovery point durable that lies beyond the segments that
