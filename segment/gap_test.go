@@ -247,3 +247,24 @@ func TestCleaningLeavesAGapBetweenSegments(t *testing.T) {
 		}
 	}
 }
+
+// A kill comes before a first checkpoint, and the only segment is gone. That batches were
+// there the history of epochs tells, which is written behind the first of them.
+func TestOnlySegmentIsMissingAfterAKill(t *testing.T) {
+	for _, written := range []bool{true, false} {
+		mem, _, l := newMemLog(t)
+		if written {
+			appendAll(t, testIO(), l, 0, batchOf(t0, 1, 500))
+			mem.Remove(offsetPath("/data/orders-3", 0, logSuffix))
+		}
+		var said strings.Builder
+		again, err := OpenDir(mem.KillClone(), "/data", testIdent, slog.New(slog.NewTextHandler(&said, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		openLog(t, again, smallConfig())
+		if named := strings.Contains(said.String(), "file="+offsetPath("/data/orders-3", 0, logSuffix)); named != written {
+			t.Errorf("written %v: the log says\n%s", written, said.String())
+		}
+	}
+}
