@@ -268,3 +268,48 @@ func TestOnlySegmentIsMissingAfterAKill(t *testing.T) {
 		}
 	}
 }
+
+// What was put behind the newest segment after a clean stop is nobody's acknowledged record,
+// even if it is a batch that goes on with the offsets: it is cut, and kept in a file.
+func TestForeignBatchesBehindACleanStop(t *testing.T) {
+	mem, _, end := sixSegments(t, true)
+	path := "/data/orders-3"
+	es, _ := mem.ReadDir(path)
+	for _, e := range es {
+		if strings.HasSuffix(e.Name, logSuffix) {
+			path = "/data/orders-3/" + e.Name
+		}
+	}
+	f, err := mem.OpenFile(path, os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _ := f.Size()
+	foreign := batchOf(t0, 3, 100)
+	foreign.Stamp(end, 0)
+	f.WriteAt(foreign, size)
+	repaired := mem.KillClone()
+	vfs.WriteFile(repaired, "/data/"+cleanName, []byte("1\n"), true)
+	v := verified(t, repaired)
+	if w := wrong(v); len(w) != 1 || w[0].File != path || w[0].Position != size || w[0].Bytes != int64(len(foreign)) {
+		t.Errorf("verify: %+v", v.Findings)
+	}
+	if err := errors.Join(v.Repair(), v.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if v := verifiedAndClosed(t, repaired); len(v.Findings) > 0 {
+		t.Errorf("after the repair: %+v", v.Findings)
+	}
+	if f, err := repaired.OpenFile(path, os.O_RDWR); err != nil {
+		t.Fatal(err)
+	} else if n, _ := f.Size(); n != size {
+		t.Errorf("after the repair the file has %d bytes, it had %d", n, size)
+	}
+	l, rep := openLog(t, openDir(t, mem, "/data"), smallConfig())
+	if l.EndOffset() != end || rep.CutBytes != int64(len(foreign)) || len(rep.SetAside) != 1 {
+		t.Errorf("the log ends at %d, want %d; %+v", l.EndOffset(), end, rep)
+	}
+	if got := readAll(t, l, 0, 1<<20); len(got) != int(end) {
+		t.Errorf("%d batches, want %d", len(got), end)
+	}
+}

@@ -30,6 +30,7 @@ type recovery struct {
 	stored epochHistory
 	newest recovered
 	round  []damagedPiece
+	closed bool // a clean stop closed the newest segment at the recovery point
 }
 
 // damagedPiece is bytes of a segment that recovery has found damaged and gone round.
@@ -228,6 +229,9 @@ func (r *recovery) check() error {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
 		if pos < s.size {
+			if r.closed && i == len(r.segs)-1 {
+				return r.cut(i, pos, fmt.Sprintf("the file had %d bytes at the clean stop", pos), false)
+			}
 			s.file.sound.unknownBelow(pos)
 			good, why, err := r.checkSegment(s, pos)
 			if err != nil {

@@ -130,6 +130,7 @@ func (r *recovery) resumeIndex() error {
 		s.idx = x
 		return nil
 	}
+	r.closed = err == nil && l.dir.clean && head.size == r.rp.pos && head.next == r.rp.offset
 	if err == nil && l.dir.clean && head.size != s.size {
 		if d := l.stranger(s, r.rp.offset, head, x); d != nil {
 			x.file.doom()
