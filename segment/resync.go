@@ -79,18 +79,6 @@ func (w *walk) behind(pos, expect, reach int64) (next int64, found bool, err err
 			if found, err := w.soundAt(next, expect); found || err != nil {
 				return next, found, err
 			}
-		}
-		size, found, err := w.trueLength(from, expect, reach, b)
-		if err != nil {
-			return 0, false, err
-		}
-		switch {
-		case found:
-			from += size
-		case led && next == w.size,
-			next > w.size && b.Magic() == record.Magic && b.LastOffsetDelta() >= 0 && b.BaseOffset() == continues:
-			return 0, false, nil
-		case led && next < w.size:
 			h, err := w.damaged(next)
 			if err != nil {
 				return 0, false, err
@@ -99,10 +87,16 @@ func (w *walk) behind(pos, expect, reach int64) (next int64, found bool, err err
 				from, continues = next, h.BaseOffset()
 				continue
 			}
-			from++
-		default:
-			from++
 		}
+		size, found, err := w.trueLength(from, expect, reach, b)
+		if err != nil {
+			return 0, false, err
+		}
+		cutShort := next > w.size && b.Magic() == record.Magic && b.LastOffsetDelta() >= 0 && b.BaseOffset() == continues
+		if !found && (led && next == w.size || cutShort) {
+			return 0, false, nil
+		}
+		from += max(size, 1)
 		break
 	}
 	w.size = min(w.size, from+reach)
