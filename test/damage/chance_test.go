@@ -192,31 +192,39 @@ func (h hit) judge(t *testing.T, a assorted, dir string) {
 		partitions = append(partitions, p)
 	}
 	slices.SortFunc(partitions, func(p, q part) int { return strings.Compare(p.String(), q.String()) })
+	missing := map[part][]int64{}
 	for _, p := range partitions {
 		got := readOn(t, b.Addr(), p, a.acked[p])
-		missing := slices.DeleteFunc(got.missing(a.acked[p]), func(o int64) bool { return p == compacted && !a.kept[o] })
-		if len(missing) > 0 && !seen && !a.killed {
-			t.Errorf("%v: the records at %v are not served; verify: %v", p, missing, found)
-		}
-		if len(missing) > 0 && !h.named(b.Stderr()) {
-			t.Errorf("%v: the records at %v are not served, and the log names nothing:\n%s", p, missing, b.Stderr())
-		}
-		if a.killed && kind(h.files[0]) == "metadata .raft0" && strings.Contains(b.Stderr(), p.String()) {
-			continue // cut, it may have been torn: what it does not know is set aside
-		}
-		if len(missing) > 0 && !slices.ContainsFunc(h.files, func(f string) bool { return strings.HasPrefix(f, p.String()) || !strings.Contains(f, "/") }) {
-			t.Errorf("%v is not damaged, and the records at %v are not served", p, missing)
-		}
+		missing[p] = slices.DeleteFunc(got.missing(a.acked[p]), func(o int64) bool { return p == compacted && !a.kept[o] })
 		batch := record.NewBuilder().Add(time.Now().UnixMilli(), []byte("key"), []byte("value")).Build()
 		if at, code := tryProduce(t, dial(t, b.Addr()), p, batch); code == 0 && at < a.acked[p] && !a.killed {
 			t.Errorf("%v gives offset %d of %d again", p, at, a.acked[p])
 		}
 	}
-	if err := b.Stop(); err != nil {
+	if err := b.Stop(); err != nil { // and everything is said
 		t.Error(err)
 	}
-	if strings.Contains(b.Stderr(), "panic") {
-		t.Errorf("it panicked:\n%s", b.Stderr())
+	said := b.Stderr()
+	if strings.Contains(said, "panic") {
+		t.Errorf("it panicked:\n%s", said)
+	}
+	for _, p := range partitions {
+		lost := missing[p]
+		if len(lost) == 0 {
+			continue
+		}
+		if !seen && !a.killed {
+			t.Errorf("%v: the records at %v are not served; verify: %v", p, lost, found)
+		}
+		if !h.named(said) {
+			t.Errorf("%v: the records at %v are not served, and the log names nothing:\n%s", p, lost, said)
+		}
+		if a.killed && kind(h.files[0]) == "metadata .raft0" && strings.Contains(said, p.String()) {
+			continue // cut, it may have been torn: what it does not know is set aside
+		}
+		if !slices.ContainsFunc(h.files, func(f string) bool { return strings.HasPrefix(f, p.String()+"/") || !strings.Contains(f, "/") }) {
+			t.Errorf("%v is not damaged, and the records at %v are not served", p, lost)
+		}
 	}
 }
 
