@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -113,14 +114,23 @@ func TestCrashAtEveryStepOfACleaning(t *testing.T) {
 		s.cfg.SegmentBytes = 3000 // so that segments are joined
 		s.l.SetConfig(s.cfg)
 		before, segments := readAll(t, s.l, 0, 1000), s.l.SegmentCount()
+		var mu sync.Mutex // the reaper works meanwhile
+		cleaning := true
 		step.after = func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !cleaning {
+				return
+			}
 			images = append(images, image{what + ", kill", s.mem.KillClone()})
 			for range 2 {
 				images = append(images, image{what + ", power cut", s.mem.CrashClone(s.rng)})
 			}
 		}
 		got, err := s.l.Clean(s.options())
-		step.after = func(string) {}
+		mu.Lock()
+		cleaning = false
+		mu.Unlock()
 		if err != nil || got.Segments == 0 {
 			t.Fatalf("seed %d: %+v, %v", seed, got, err)
 		}
@@ -212,7 +222,7 @@ func TestDiskFailsDuringACleaning(t *testing.T) {
 		{Op: vfs.OpOpen, Pattern: "*.cleaned"}, {Op: vfs.OpWrite, Pattern: "*.log.cleaned"}, {Op: vfs.OpSync, Pattern: "*.log.cleaned"},
 		{Op: vfs.OpWrite, Pattern: "*.index.cleaned"}, {Op: vfs.OpOpen, Pattern: "*.index.cleaned"}, {Op: vfs.OpWrite, Pattern: "*.swap.tmp"},
 		{Op: vfs.OpSync, Pattern: "*.swap.tmp"}, {Op: vfs.OpRename, Pattern: "*.swap.tmp"}, {Op: vfs.OpRename, Pattern: "*.log.cleaned"},
-		{Op: vfs.OpRename, Pattern: "*.index.cleaned"}, {Op: vfs.OpRemove, Pattern: "*.log"}, {Op: vfs.OpRemove, Pattern: "*.index"},
+		{Op: vfs.OpRename, Pattern: "*.index.cleaned"}, {Op: vfs.OpRename, Pattern: "*.log"}, {Op: vfs.OpRemove, Pattern: "*.index"},
 		{Op: vfs.OpRemove, Pattern: "*.swap"}, {Op: vfs.OpSyncDir, Pattern: "orders-3"}, {Op: vfs.OpSyncDir, Pattern: "orders-3", After: 1},
 		{Op: vfs.OpRead, Pattern: "*.log", After: 3}, {Op: vfs.OpWrite, Pattern: pointsName}, {Op: vfs.OpWrite, Pattern: cleanedName},
 	}

@@ -95,9 +95,9 @@ func (w *cleanedFile) sync() error {
 	return nil
 }
 
-// finish makes the bytes durable and writes the index. next is where the
-// segment ends.
-func (w *cleanedFile) finish(next int64) (*segment, error) {
+// finish makes the bytes durable and writes the index. The segment ends with its last
+// batch, which is always there.
+func (w *cleanedFile) finish() (*segment, error) {
 	if err := w.flush(); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (w *cleanedFile) finish(next int64) (*segment, error) {
 		return nil, fmt.Errorf("close cleaned segment: %w", err)
 	}
 	s := w.seg
-	s.size, s.next, s.onDisk = w.pos, next, true
+	s.size, s.onDisk = w.pos, true
 	blocks, err := w.writeIndex()
 	if err != nil { // it can be built from the log
 		w.l.log.Warn("cannot write the index of a cleaned segment; it is made again when needed", "file", w.path, "error", err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"ringmain/internal/vfs"
 	"ringmain/record"
 )
 
@@ -102,6 +103,11 @@ func (c *cleaning) run() error {
 			c.segs = append(c.segs, s)
 		}
 	}
+	for _, s := range c.segs { // is it the one it was, and does it end where the next begins?
+		if err := l.load(s); err != nil {
+			return superseded(err)
+		}
+	}
 	producers := l.producers.lastWrites(c.end)
 	buffer := max(c.o.BufferBytes/2, minBuffer)
 	c.in.buf, c.out = make([]byte, buffer), make([]byte, 0, buffer)
@@ -128,7 +134,7 @@ func (c *cleaning) run() error {
 		return err
 	}
 	s := newSieve(keys, c.end, txns, producers, c.o.NowMs, c.o.Config.DeleteRetentionMs)
-	for _, g := range groupSegments(c.segs, int64(c.o.Config.SegmentBytes)) {
+	for _, g := range groupSegments(c.segs, int64(c.o.Config.SegmentBytes), l.lostBefore) {
 		if err := c.cleanGroup(g, s); err != nil {
 			return err
 		}
@@ -243,8 +249,9 @@ func superseded(err error) error {
 }
 
 // groupSegments joins neighbours that together are no larger than a segment may
-// be, so that a log that shrinks does not become one of many small files.
-func groupSegments(segs []*segment, segmentBytes int64) [][]*segment {
+// be, so that a log that shrinks does not become one of many small files. Lost offsets
+// stay between two segments, where readers are told of them.
+func groupSegments(segs []*segment, segmentBytes int64, lostBefore func(base int64) bool) [][]*segment {
 	var groups [][]*segment
 	size := int64(0)
 	for i, s := range segs {
@@ -252,7 +259,7 @@ func groupSegments(segs []*segment, segmentBytes int64) [][]*segment {
 			continue
 		}
 		n := len(groups) - 1
-		if n < 0 || size+s.size > segmentBytes || segs[i-1].next != s.base || segs[i-1].size == 0 ||
+		if n < 0 || size+s.size > segmentBytes || segs[i-1].next != s.base || segs[i-1].size == 0 || lostBefore(s.base) ||
 			s.next-groups[n][0].base > math.MaxInt32 {
 			groups, size = append(groups, nil), 0
 			n++
@@ -286,13 +293,12 @@ func (c *cleaning) cleanGroup(group []*segment, s *sieve) error {
 		w.discard()
 		return nil
 	}
-	end := group[len(group)-1].next
-	seg, err := w.finish(end)
+	seg, err := w.finish()
 	if err != nil {
 		w.discard()
 		return err
 	}
-	r := &Replacement{replacement: replacement{l.topic, seg.base, end, seg.size, w.crc}, old: group, seg: seg}
+	r := &Replacement{replacement: replacement{l.topic, seg.base, group[len(group)-1].next, seg.size, w.crc}, old: group, seg: seg}
 	if err := c.replace(r); err != nil {
 		return err
 	}
@@ -336,15 +342,13 @@ func (c *cleaning) sieveSegment(seg *segment, s *sieve, w *cleanedFile, lastOfGr
 // end each (docs/format/swap.md).
 func (c *cleaning) replace(r *Replacement) error {
 	l := c.l
-	// The blocks of the old file are freed when it is closed, which takes long for
-	// a large one: here, not on the owner's goroutine.
 	old := r.old[0].file
-	if err := old.acquire(); err != nil {
+	replaced, err := l.openOld(old)
+	if err != nil {
 		l.removeCleaned(r.base)
 		return superseded(err)
 	}
-	defer old.Release()
-	err := l.announce(r)
+	err = l.announce(r)
 	for err == nil {
 		if err = c.o.Replace(r); !errors.Is(err, errBusy) {
 			break
@@ -356,11 +360,26 @@ func (c *cleaning) replace(r *Replacement) error {
 		if err == nil {
 			err = errors.New("the segment was not replaced")
 		}
-		err = errors.Join(err, l.retract(r))
+		err = errors.Join(err, l.retract(r), replaced.Close())
 		l.removeCleaned(r.base)
 		return err
 	}
-	return errors.Join(err, l.settleReplacements(r.replacement))
+	if err := errors.Join(err, l.settleReplacements(r.replacement)); err != nil {
+		return errors.Join(err, replaced.Close())
+	}
+	l.dir.reaper.removeReplaced(replaced, []*File{old})
+	return nil
+}
+
+// openOld gives a descriptor of a segment's file by which it can be freed in steps, after the
+// cleaned one has taken its name.
+func (l *Log) openOld(old *File) (vfs.File, error) {
+	l.home.names.Lock()
+	defer l.home.names.Unlock()
+	if l.closed.Load() {
+		return nil, ErrClosed
+	}
+	return l.home.fs.OpenFile(old.Path(), os.O_RDWR)
 }
 
 // savePoint makes a recovery point durable that lies beyond the segments that
@@ -372,6 +391,9 @@ func (l *Log) savePoint(end int64) error {
 	d := l.dir
 	d.saving.Lock()
 	defer d.saving.Unlock()
+	if l.closed.Load() {
+		return ErrClosed
+	}
 	l.mu.Lock()
 	p := l.point
 	l.mu.Unlock()
@@ -412,13 +434,19 @@ func (l *Log) syncSnapshot(offset int64) error {
 // saveCleaned notes how far passes have come. If it is lost, a later pass reads
 // more than it needs to.
 func (l *Log) saveCleaned(offset int64) error {
-	if l.closed.Load() {
-		return ErrClosed
-	}
-	if err := l.dir.cleaned.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}}); err != nil {
+	if err := l.putCleaned(offset); err != nil {
 		return err
 	}
 	return l.dir.cleaned.sync()
+}
+
+func (l *Log) putCleaned(offset int64) error {
+	l.dir.saving.Lock()
+	defer l.dir.saving.Unlock()
+	if l.closed.Load() {
+		return ErrClosed
+	}
+	return l.dir.cleaned.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}})
 }
 
 // lastWrites is, for every live producer, its last batch below an offset that no

@@ -98,14 +98,7 @@ func (l *Log) Delete() error {
 		l.detach() // out of service all the same; the next start finds the files
 		return err
 	}
-	removed := []point{{flags: pointRemoved}}
-	err = errors.Join(
-		l.dir.points.put([]pointKey{l.key()}, removed),
-		l.dir.starts.put([]pointKey{l.key()}, removed),
-	)
-	if _, ok := l.dir.cleaned.get(l.key()); ok {
-		err = errors.Join(err, l.dir.cleaned.put([]pointKey{l.key()}, removed))
-	}
+	err = l.dir.forget(l.key())
 	l.detach()
 	return err
 }

@@ -41,8 +41,8 @@ type Dir struct {
 	settleErr error
 	asides    atomic.Int64 // names of what was moved aside
 
-	// saving is held while a recovery point is taken and written, so that an
-	// older one never follows a newer.
+	// saving is held while a recovery point or a cleaned offset is taken and written, so
+	// that an older one never follows a newer, and none a log's removal.
 	saving sync.Mutex
 
 	mu   sync.Mutex
@@ -194,7 +194,27 @@ func (d *Dir) Discard(tp model.TopicPartition) error {
 	if open {
 		return fmt.Errorf("discard %s: the log is open", tp)
 	}
-	return d.moveAside(tp)
+	id, partition, err := readMetadata(d.fs, filepath.Join(d.path, tp.String()))
+	if err := d.moveAside(tp); err != nil {
+		return err
+	}
+	if err != nil {
+		return nil // whose entries they are is not known
+	}
+	return d.forget(pointKey{id, partition})
+}
+
+// forget takes a partition that is gone out of the checkpoints. Its log is closed: whoever
+// saves something of one asks for that while it holds the lock.
+func (d *Dir) forget(k pointKey) (err error) {
+	d.saving.Lock()
+	defer d.saving.Unlock()
+	for _, c := range []*checkpoint{d.points, d.starts, d.cleaned} {
+		if _, there := c.get(k); there {
+			err = errors.Join(err, c.put([]pointKey{k}, []point{{flags: pointRemoved}}))
+		}
+	}
+	return err
 }
 
 // moveAside renames a partition's directory, if there is one, so that it is

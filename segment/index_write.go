@@ -113,6 +113,11 @@ func (l *Log) load(seg *segment) error {
 			l.refuseStranger(seg, d)
 			return d
 		}
+		if s.next < seg.next && l.leadsTo(seg, seg.next) {
+			x.file.doom()
+			return l.rebuildLocked(seg, "the index says another end than the batches")
+		}
+		l.gapBehind(seg, s.next, 0)
 		l.mu.Lock()
 		seg.setStats(s)
 		seg.idx = x
@@ -129,25 +134,9 @@ func (l *Log) load(seg *segment) error {
 	}
 	if err == nil && s.size > seg.size && !l.leadsTo(seg, seg.next) {
 		x.file.doom()
-		return l.rebuildShort(seg, s)
+		return l.rebuildWith(seg, "the index knows more bytes than the log has", s.size)
 	}
 	return l.rebuildLocked(seg, "the index is missing, damaged or of another state of the log")
-}
-
-// rebuildShort is for a segment that was longer when it was closed: its index
-// is the only witness of what is gone, so it stays, and the new one is kept in
-// memory.
-func (l *Log) rebuildShort(seg *segment, was stats) error {
-	end, err := l.rebuildWith(seg, "the index knows more bytes than the log has", false)
-	if err != nil {
-		return err
-	}
-	d := &DamageError{File: seg.file.Path(), Position: seg.size, Offset: end,
-		Reason: fmt.Sprintf("the file has %d bytes, it had %d", seg.size, was.size)}
-	l.log.Error("a segment is shorter than it was; its last records are gone, and reads of their offsets are refused",
-		"file", d.File, "position", d.Position, "lost_from", end, "lost_to", was.next, "bytes", was.size-seg.size)
-	l.lose(end, was.next, d)
-	return nil
 }
 
 // readHeader reads the header of an index file.
@@ -204,13 +193,14 @@ func (l *Log) rebuild(seg *segment, stale *indexFile, why string) error {
 // of the others find them. If the new index cannot be written it is kept in
 // memory.
 func (l *Log) rebuildLocked(seg *segment, why string) error {
-	_, err := l.rebuildWith(seg, why, true)
-	return err
+	return l.rebuildWith(seg, why, 0)
 }
 
-// rebuildWith is rebuildLocked; replace says whether the file on disk goes. end
-// is the offset after the last batch.
-func (l *Log) rebuildWith(seg *segment, why string, replace bool) (end int64, err error) {
+// rebuildWith is rebuildLocked for a segment that was had bytes long when it was closed
+// (0: as long as it is). The index of one that was longer is the witness of what is gone, so
+// it stays, and the new one is kept in memory.
+func (l *Log) rebuildWith(seg *segment, why string, had int64) error {
+	replace := had == 0
 	l.mu.Lock()
 	size := seg.size
 	whole := seg != l.active() // else the newest entries are in memory
@@ -224,8 +214,12 @@ func (l *Log) rebuildWith(seg *segment, why string, replace bool) (end int64, er
 	l.log.Warn("building the index again from the log", "file", seg.file.Path(), "bytes", size, "reason", why)
 
 	tmp := &segment{base: seg.base, maxTs: noIndexTimestamp, firstTs: noIndexTimestamp}
-	if end, err = l.indexBatches(seg, tmp, size, interval); err != nil {
-		return 0, err
+	end, err := l.indexBatches(seg, tmp, size, interval)
+	if err != nil {
+		return err
+	}
+	if whole {
+		l.gapBehind(seg, end, had)
 	}
 	var x *indexFile
 	if replace {
@@ -248,7 +242,7 @@ func (l *Log) rebuildWith(seg *segment, why string, replace bool) (end int64, er
 	if whole {
 		seg.known.Store(true)
 	}
-	return end, nil
+	return nil
 }
 
 // indexBatches gives tmp an entry for every interval bytes of the first size

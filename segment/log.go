@@ -216,11 +216,12 @@ func (l *Log) segmentList() []*segment {
 	return l.segs
 }
 
-// newPoint gives the recovery point if it moved since it was last saved.
+// newPoint gives the recovery point if it moved since it was last saved; none of a log that
+// is closed.
 func (l *Log) newPoint() (point, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.point == l.savedPoint {
+	if l.closed.Load() || l.point == l.savedPoint {
 		return point{}, false
 	}
 	l.savedPoint = l.point

@@ -151,8 +151,10 @@ func (l *Log) checkOwner(hasRecords bool, rep *RecoveryReport) error {
 // replay reads headers of batches from (segment i, pos) up to the place (to,
 // toPos), and calls fn for each. What is no batch is logged and gone round: it
 // is for its readers to be refused. Headers of what lies in round are not read either: fn
-// gets a nil one there.
-func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, round []damagedPiece, rep *RecoveryReport, fn func(pos int64, h record.Batch)) error {
+// gets a nil one there, and for everything else that may have been batches. Checksums are
+// compared of those batches that doubtful, which may be nil, asks for.
+func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, round []damagedPiece, rep *RecoveryReport, doubtful func(h record.Batch) bool, fn func(pos int64, h record.Batch)) error {
+	reached := int64(-1) // offset after the last batch
 	for ; i <= to && i < len(segs); i, pos = i+1, 0 {
 		end := segs[i].size
 		if i == to {
@@ -167,6 +169,9 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rou
 		w := newWalk(segs[i].file, end)
 		err := func() error {
 			expect, low, before := segs[i].base, segs[i].base, pos
+			if reached >= 0 && reached < expect {
+				fn(pos, nil)
+			}
 			for first := true; pos < end; first = false {
 				if behind := endOf(round, segs[i], pos); behind > pos {
 					fn(pos, nil)
@@ -185,8 +190,14 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rou
 					if doubt, err = w.follows(before, pos, h, low, expect); err == nil {
 						h, err = w.header(pos)
 					}
+					if err == nil && doubtful != nil && doubtful(h) {
+						if err = w.checksum(pos, h); err == nil {
+							h, err = w.header(pos)
+						}
+					}
 				}
 				if errors.Is(err, ErrCorrupt) {
+					fn(pos, nil)
 					if pos, err = l.goRound(w, pos, doubt, expect, err); err != nil {
 						return err
 					}
@@ -199,6 +210,7 @@ func (l *Log) replay(segs []*segment, i int, pos int64, to int, toPos int64, rou
 				fn(pos, h)
 				rep.HeaderBytes += int64(h.Size())
 				before, low, pos, expect = pos, expect, pos+int64(h.Size()), h.LastOffset()+1
+				reached = expect
 			}
 			return nil
 		}()

@@ -120,7 +120,11 @@ func (l *Log) planSegment(seg *segment, offset, limit int64, maxBytes int, first
 	}
 	l.mu.Lock()
 	size, first := seg.size, seg.hint
+	err := l.lostAt(offset) // that may just have been found
 	l.mu.Unlock()
+	if err != nil {
+		return Range{}, false, err
+	}
 	if first.size == 0 || first.offset != offset {
 		from, found, err := l.locate(seg, size, offset)
 		if err != nil || !found {

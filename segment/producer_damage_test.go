@@ -66,3 +66,46 @@ func TestProducersAreNotTakenFromDamage(t *testing.T) {
 		io.Close()
 	}
 }
+
+// Before the recovery point headers alone are read for the producers' state. A bit of what
+// one says of its producer is flipped: whoever wrote it goes on all the same, what it sent
+// before stays known, and nobody else is known by it.
+func TestProducersBeforeTheRecoveryPointAreNotTakenFromDamage(t *testing.T) {
+	for damaged := range 4 {
+		for at := int64(43); at < 57; at++ { // producer id, epoch, sequence
+			for bit := range 8 {
+				mem, d, l := newMemLog(t)
+				io := NewPwritevIO()
+				var from int64
+				for i := range 4 {
+					if i == damaged {
+						from = l.active().size
+					}
+					appendAll(t, io, l, 0, produced(4, 1, int32(10*i), t0, 10), produced(6, 0, int32(10*i), t0, 10))
+				}
+				syncLog(t, io, l)
+				if err := d.Checkpoint(); err != nil {
+					t.Fatal(err)
+				}
+				mem = mem.KillClone()
+				f, _ := mem.OpenFile("/data/orders-3/00000000000000000000.log", os.O_RDWR)
+				flip(t, f, from+at, bit)
+				l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+				for _, id := range []int64{4, 6} {
+					if dup, err := l.CheckProducer(produced(id, int16(6-id)/2, 40, t0, 10), t0); err != nil || dup != nil {
+						t.Errorf("batch %d, bit %d of byte %d: the next batch of %d: %+v, %v", damaged, bit, at, id, dup, err)
+					}
+				}
+				if dup, err := l.CheckProducer(produced(6, 0, 30, t0, 10), t0); err != nil || dup == nil || dup.BaseOffset != 70 {
+					t.Errorf("batch %d, bit %d of byte %d: the last batch of the other again: %+v, %v", damaged, bit, at, dup, err)
+				}
+				for _, p := range l.Producers() {
+					if p.ProducerID != 4 && p.ProducerID != 6 && damaged > 0 {
+						t.Errorf("batch %d, bit %d of byte %d: there is a producer %d", damaged, bit, at, p.ProducerID)
+					}
+				}
+				io.Close()
+			}
+		}
+	}
+}

@@ -153,6 +153,20 @@ func (t *producerTable) doubtAll() {
 	}
 }
 
+// surprising reports whether a batch that lies in the log does not go on where its producer
+// was: batches were lost or cleaned before it, or what it says is not what was written.
+func (t *producerTable) surprising(b record.Batch) bool {
+	id := b.ProducerID()
+	if id == -1 || b.Control() {
+		return false
+	}
+	p := t.byID[id]
+	if p == nil {
+		return id < -1 || b.BaseSequence() != 0
+	}
+	return b.ProducerEpoch() != p.epoch || p.n > 0 && b.BaseSequence() != (p.last().LastSequence+1)&0x7fffffff
+}
+
 // settle forgets how to take the staged batches back.
 func (t *producerTable) settle() {
 	t.undo = t.undo[:0]

@@ -64,16 +64,18 @@ type reapTask struct {
 	doomed *doomed
 }
 
-// doomed is a file or a directory under a name that says only that it goes. Nobody opens
-// it any more, but who had it open may read on, and until then it stays whole.
+// doomed is a file or a directory under a name that says only that it goes, or a file that
+// has no name any more. Nobody opens it any more, but who had it open may read on, and until
+// then it stays whole.
 type doomed struct {
-	path    string
+	path    string       // "": no name
 	files   []doomedFile // to be freed before path is removed
 	readers []*File
 }
 
 type doomedFile struct {
 	path string
+	open vfs.File // in place of a path
 	size int64
 }
 
@@ -86,6 +88,15 @@ func (r *reaper) removeDoomed(path string, readers []*File) {
 	r.add(reapTask{at: time.Now(), doomed: &doomed{path: path, readers: readers}})
 }
 
+// removeReplaced frees a file whose name another one has taken, and closes open, a descriptor
+// of it of its own.
+func (r *reaper) removeReplaced(open vfs.File, readers []*File) {
+	size, err := open.Size()
+	if err != nil || size <= reapStep || !r.add(reapTask{at: time.Now(), doomed: &doomed{files: []doomedFile{{open: open, size: size}}, readers: readers}}) {
+		open.Close() // its blocks go with the last descriptor
+	}
+}
+
 // removeSegment removes the files of a segment that lies below its log's
 // start, after a delay. Until then it could be opened again only by a process
 // that lost the log start, which is why that is synced first.
@@ -93,11 +104,13 @@ func (r *reaper) removeSegment(s *segment, delay time.Duration) {
 	r.add(reapTask{at: time.Now().Add(delay), seg: s})
 }
 
-func (r *reaper) add(t reapTask) {
+// add is false when the reaper has ended: the next start removes what is below the log
+// start, and *.deleted.
+func (r *reaper) add(t reapTask) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.quit {
-		return // the next start removes what is below the log start, and *.deleted
+		return false
 	}
 	if len(r.due) == 0 || t.at.Before(r.next) {
 		r.next = t.at
@@ -111,6 +124,7 @@ func (r *reaper) add(t reapTask) {
 	case r.wake <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 // close ends the removal after the step that is under way. The next start goes on.
@@ -122,6 +136,18 @@ func (r *reaper) close() {
 	close(r.stop)
 	if on {
 		<-r.done
+	}
+	for _, t := range r.due {
+		if t.doomed != nil {
+			r.doomed = append(r.doomed, t.doomed)
+		}
+	}
+	for _, d := range r.doomed {
+		for _, f := range d.files {
+			if f.open != nil {
+				f.open.Close()
+			}
+		}
 	}
 }
 
@@ -204,6 +230,12 @@ func (r *reaper) ripen() (next time.Duration) {
 
 // measure notes the files that are to be freed, and their sizes.
 func (r *reaper) measure(d *doomed) {
+	for _, f := range d.files { // without a name
+		r.backlog += f.size
+	}
+	if d.path == "" {
+		return
+	}
 	fsys := r.dir.fs
 	paths := []string{d.path}
 	if es, err := fsys.ReadDir(d.path); err == nil {
@@ -217,7 +249,7 @@ func (r *reaper) measure(d *doomed) {
 	for _, path := range paths {
 		// One that has another name, as a backup gives it, keeps its bytes.
 		if st, err := fsys.Stat(path); err == nil && !st.IsDir && st.Links <= 1 {
-			d.files = append(d.files, doomedFile{path, st.Size})
+			d.files = append(d.files, doomedFile{path: path, size: st.Size})
 			r.backlog += st.Size
 		}
 	}
@@ -243,8 +275,10 @@ func (r *reaper) step() (wait time.Duration, worked bool) {
 		r.backlog -= size - f.size
 		r.freed += size - f.size
 	} else {
-		if err := r.dir.fs.RemoveAll(d.path); err != nil {
-			r.dir.log.Warn("cannot remove what was deleted; the next start tries again", "path", d.path, "error", err)
+		if d.path != "" {
+			if err := r.dir.fs.RemoveAll(d.path); err != nil {
+				r.dir.log.Warn("cannot remove what was deleted; the next start tries again", "path", d.path, "error", err)
+			}
 		}
 		r.doomed = slices.Delete(r.doomed, i, i+1)
 	}
@@ -258,11 +292,20 @@ func (r *reaper) step() (wait time.Duration, worked bool) {
 // shorten frees a step of a file and gives its size then; 0: it was removed.
 func (r *reaper) shorten(f *doomedFile) int64 {
 	if size := (f.size - 1) / reapStep * reapStep; size > 0 {
-		err := truncate(r.dir.fs, f.path, size)
+		var err error
+		if f.open != nil {
+			err = f.open.Truncate(size)
+		} else {
+			err = truncate(r.dir.fs, f.path, size)
+		}
 		if err == nil {
 			return size
 		}
 		r.dir.log.Warn("cannot remove a deleted file in steps; it is removed at once", "file", f.path, "error", err)
+	}
+	if f.open != nil {
+		f.open.Close()
+		return 0
 	}
 	if err := r.dir.fs.Remove(f.path); err != nil && !isNotExist(err) {
 		r.dir.log.Warn("cannot remove a deleted file; the next start tries again", "file", f.path, "error", err)
@@ -307,17 +350,32 @@ func (d *Dir) doom(s *segment) *doomed {
 			return nil
 		}
 	}
+	gone, err := d.doomLog(h.path, s.base)
+	if err != nil && !isNotExist(err) {
+		d.log.Warn("cannot remove an expired segment; the next start tries again", "file", path, "error", err)
+	}
+	return gone
+}
+
+// doomLog takes the name of a .log file away.
+func (d *Dir) doomLog(dir string, base int64) (*doomed, error) {
 	to, err := d.doomedPath()
 	if err == nil {
-		err = d.fs.Rename(path, to)
+		err = d.fs.Rename(offsetPath(dir, base, logSuffix), to)
 	}
 	if err != nil {
-		if !isNotExist(err) {
-			d.log.Warn("cannot remove an expired segment; the next start tries again", "file", path, "error", err)
-		}
-		return nil
+		return nil, err
 	}
-	return &doomed{path: to, readers: d.budget.openOf(h.path, s.base)}
+	return &doomed{path: to, readers: d.budget.openOf(dir, base)}, nil
+}
+
+// removeLog removes a .log file that no log has any more, in the background.
+func (d *Dir) removeLog(dir string, base int64) error {
+	gone, err := d.doomLog(dir, base)
+	if err == nil {
+		d.reaper.add(reapTask{at: time.Now(), doomed: gone})
+	}
+	return err
 }
 
 // removeLeftovers goes on with what an earlier process did not finish to remove.

@@ -337,3 +337,44 @@ func TestANewTopicKeepsItsSegments(t *testing.T) {
 		t.Errorf("the new topic's segment: %v", err)
 	}
 }
+
+// What compaction replaces is freed in steps as well: the file whose name the cleaned one has
+// taken, while who reads it keeps it whole, and those that were joined to it.
+func TestReplacedFilesAreFreedInSteps(t *testing.T) {
+	root := t.TempDir() + "/data"
+	fsys := &cuts{FS: vfs.OS{}, sizes: map[string][]int64{}}
+	d := openDir(t, fsys, root)
+	defer d.Close()
+	cfg := smallConfig()
+	cfg.SegmentBytes, cfg.CompactPolicy, cfg.DeletePolicy = 64<<20, true, false
+	l, _ := openLog(t, d, cfg)
+	io := testIO()
+	defer io.Close()
+	for range 2 {
+		for range 13 {
+			appendAll(t, io, l, 0, batchOf(t0, 1, 1<<20))
+		}
+		l.roll()
+	}
+	syncLog(t, io, l)
+	l.raisePoint(l.pointNow())
+	held, err := l.Plan(0, l.EndOffset(), 1<<20, true)
+	if err != nil || held.N == 0 {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	got, err := l.Clean(CleanOptions{Config: cfg, Stable: l.EndOffset(), NowMs: t0, MapBytes: 1 << 20, MapLoad: 0.9,
+		Pace: func(int) error { return nil }, Replace: l.Replace})
+	if err != nil || got.Segments != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	eventually(t, "the joined one is freed in 3 steps", func() bool { return fsys.count() == 3 })
+	if good, err := held.Warm(); err != nil || len(bytesOf(t, good)) != 1 {
+		t.Errorf("who read the old file reads %d bytes: %v", good.N, err)
+	}
+	held.Release()
+	eventually(t, "the replaced one is freed in 3 steps", func() bool { return fsys.count() == 6 })
+	eventually(t, "nothing is left", func() bool { return len(leftovers(t, root)) == 0 })
+	if got := readAll(t, l, 0, 1<<20); len(got) != 2 || got[1].LastOffset() != 25 {
+		t.Errorf("%d batches are left, want the newest record and the end of the first segment", len(got))
+	}
+}

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,6 +30,7 @@ type recovery struct {
 	stored epochHistory
 	newest recovered
 	round  []damagedPiece
+	closed bool // a clean stop closed the newest segment at the recovery point
 }
 
 // damagedPiece is bytes of a segment that recovery has found damaged and gone round.
@@ -120,6 +120,10 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 	if b, err := vfs.ReadFile(l.home.fs, filepath.Join(l.home.path, epochsName)); err == nil {
 		if topic, h, err := decodeEpochs(b); err == nil && topic == l.topic {
 			l.epochs = h.within(base, base)
+			if !known && len(h) > 0 && h[len(h)-1].Start >= base && l.dir.sameBoot { // written behind the first batch
+				l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
+					"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base, "epoch", h.latest())
+			}
 		}
 	}
 	l.segs = []*segment{newSegment(l.home, base)}
@@ -225,6 +229,9 @@ func (r *recovery) check() error {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
 		if pos < s.size {
+			if r.closed && i == len(r.segs)-1 {
+				return r.cut(i, pos, fmt.Sprintf("the file had %d bytes at the clean stop", pos), false)
+			}
 			s.file.sound.unknownBelow(pos)
 			good, why, err := r.checkSegment(s, pos)
 			if err != nil {
@@ -258,7 +265,7 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 	b := record.Batch(head[:])
 	interval := int64(l.cfg.IndexIntervalBytes)
 	for gap := interval; pos < s.size; {
-		doubt, bad, err := r.checkBatch(w, s, pos, b)
+		doubt, bad, err := w.check(pos, r.end, b)
 		if err != nil {
 			return pos, "", err
 		}
@@ -279,43 +286,12 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 	return pos, "", nil
 }
 
-// checkBatch copies the header of the batch at pos to head. bad says why it does not
-// continue the log, doubt which batch is the last not to be believed then (passesOver).
-func (r *recovery) checkBatch(w *walk, s *segment, pos int64, head record.Batch) (doubt int64, bad, err error) {
-	doubt = pos
-	h, err := w.header(pos)
-	switch {
-	case errors.Is(err, errEnd):
-		return doubt, fmt.Errorf("%d bytes are less than a batch header", s.size-pos), nil
-	case errors.Is(err, ErrCorrupt):
-		return doubt, err, nil
-	case err != nil:
-		return doubt, nil, err
-	}
-	copy(head, h) // the checksum moves the window
-	if head.BaseOffset() < r.end || head.BaseOffset()-s.base > 1<<31-1 {
-		return doubt, fmt.Errorf("batch at offset %d where at least %d is expected", head.BaseOffset(), r.end), nil
-	}
-	if err = w.checksum(pos, h); err == nil {
-		doubt, err = w.passesOver(pos, head, r.end)
-	}
-	if errors.Is(err, ErrCorrupt) {
-		return doubt, err, nil
-	}
-	return doubt, nil, err
-}
-
 // goRound finds the sound batch behind what is no continuation, if that can only be damage:
 // where the system ran on, nothing but the end of the last write is torn. Reads of what
 // lies between are refused. next is pos where the log ends there.
 func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (next int64, err error) {
 	if !r.l.dir.sameBoot {
 		return pos, nil
-	}
-	if !r.goesOn(s) {
-		if torn, err := w.endsTorn(pos, r.end); torn || err != nil {
-			return pos, err
-		}
 	}
 	next, found, err := w.behind(doubt, r.end, s.size)
 	if err != nil || !found {
@@ -348,24 +324,15 @@ func (r *recovery) passTail(s *segment, pos, next int64, why string) {
 
 // passGap goes on at a segment that begins behind the end of the one before it, which no
 // kill does. If there is the index of a segment between them, reads of the gap are refused
-// on its word (missing). Else the one before was cut short: its index on disk, if it has one,
-// stays to tell of it (load).
+// on its word (missing).
 func (r *recovery) passGap(before *segment, next int64) {
-	l, from := r.l, r.end
+	from := r.end
 	r.end = next
 	if slices.Contains(r.o.indexes, from) {
 		return
 	}
-	d := &DamageError{File: before.file.Path(), Position: before.size, Offset: from,
-		Reason: fmt.Sprintf("the file ends before offset %d, the next one begins at %d", from, next)}
-	l.log.Error("records are missing between two segments; reads of their offsets are refused",
-		"file", d.File, "position", d.Position, "lost_from", from, "lost_to", next)
-	l.lose(from, next, d)
-	before.next = next
-	if before != r.segs[r.at] {
-		before.tail, before.idx = nil, nil
-		before.known.Store(false)
-	}
+	r.l.gap(from, next, &DamageError{File: before.file.Path(), Position: before.size, Offset: from,
+		Reason: fmt.Sprintf("the file ends before offset %d, the next one begins at %d", from, next)})
 }
 
 // checkEpoch takes the leader epoch of a sound batch up. One that is wrong is no end of the

@@ -10,14 +10,14 @@ import (
 // install publishes the recovered state.
 func (r *recovery) install(rp point, known bool, start int64) error {
 	l := r.l
+	last := r.segs[len(r.segs)-1]
 	next := max(r.end, start)
 	if known && rp.offset > next {
 		r.rep.LostFrom, r.rep.LostTo = r.end, rp.offset
-		l.log.Error("records that were on disk are missing; the partition goes on at the offset after them",
-			"directory", l.home.path, "lost_from", r.end, "lost_to", rp.offset)
+		l.gap(next, rp.offset, &DamageError{File: last.file.Path(), Position: last.size, Offset: r.end,
+			Reason: fmt.Sprintf("the log ends before offset %d, and had reached %d on the disk, where it goes on", r.end, rp.offset)})
 		next = rp.offset
 	}
-	last := r.segs[len(r.segs)-1]
 	last.next = r.end
 	last.file.found, last.file.end = last.size, r.end
 	last.handedOut = last.size

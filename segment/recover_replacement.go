@@ -78,7 +78,7 @@ func (l *Log) resumeReplacement(base int64) error {
 		return h.fs.Remove(note)
 	}
 	l.log.Info("an interrupted cleaning is ended: its segment takes the place of the old ones", "file", path, "up_to", r.end)
-	return finishReplacement(h, r)
+	return l.finishReplacement(r)
 }
 
 // hasBytes tells whether a file is the one that a note describes.

@@ -41,8 +41,10 @@ func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 	l.log.Warn("leader epochs are read from the log: their file is missing, damaged or too old", "file", path, "error", err)
 	r.rep.EpochsRebuilt, r.epochsStale = true, true
 	r.stored, r.epochs.h = nil, nil
-	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, nil, r.rep, func(_ int64, h record.Batch) {
-		r.epochs.add(h.LeaderEpoch(), h.BaseOffset())
+	return l.replay(r.segs, r.live, 0, r.at, r.rp.pos, nil, r.rep, nil, func(_ int64, h record.Batch) {
+		if h != nil {
+			r.epochs.add(h.LeaderEpoch(), h.BaseOffset())
+		}
 	})
 }
 
@@ -80,6 +82,9 @@ func (r *recovery) loadProducers(trusted bool) error {
 		return nil
 	}
 	now := time.Now().UnixMilli()
+	// Before the recovery point nothing but headers is read, so that a start is short. A batch
+	// that its producer cannot have sent next has its checksum compared all the same.
+	doubtful := func(h record.Batch) bool { return h.BaseOffset() >= from && l.producers.surprising(h) }
 	add := func(_ int64, h record.Batch) {
 		if h == nil {
 			l.producers.doubtAll()
@@ -96,8 +101,10 @@ func (r *recovery) loadProducers(trusted bool) error {
 		for k := i; k < r.live && err == nil; k, pos = k+1, 0 {
 			gap = gap || r.segs[k].base != expect
 			expect = r.segs[k].base
-			err = l.replay(r.segs, k, pos, k, r.segs[k].size, nil, r.rep, func(pos int64, h record.Batch) {
-				expect = h.LastOffset() + 1
+			err = l.replay(r.segs, k, pos, k, r.segs[k].size, nil, r.rep, doubtful, func(pos int64, h record.Batch) {
+				if h != nil {
+					expect = h.LastOffset() + 1
+				}
 				add(pos, h)
 			})
 		}
@@ -110,7 +117,7 @@ func (r *recovery) loadProducers(trusted bool) error {
 		i, pos = r.live, 0
 	}
 	last := len(r.segs) - 1
-	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.round, r.rep, add)
+	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.round, r.rep, doubtful, add)
 }
 
 // resumeIndex prepares the index of the segment that holds the recovery point
@@ -123,6 +130,7 @@ func (r *recovery) resumeIndex() error {
 		s.idx = x
 		return nil
 	}
+	r.closed = err == nil && l.dir.clean && head.size == r.rp.pos && head.next == r.rp.offset
 	if err == nil && l.dir.clean && head.size != s.size {
 		if d := l.stranger(s, r.rp.offset, head, x); d != nil {
 			x.file.doom()
@@ -149,7 +157,10 @@ func (r *recovery) resumeIndex() error {
 		r.rep.IndexRebuilt = err == nil // a young segment has none yet
 	}
 	expect := int64(from.pos)
-	return l.replay(r.segs, r.at, expect, r.at, r.rp.pos, nil, r.rep, func(pos int64, h record.Batch) {
+	return l.replay(r.segs, r.at, expect, r.at, r.rp.pos, nil, r.rep, nil, func(pos int64, h record.Batch) {
+		if h == nil {
+			return
+		}
 		interval := int64(l.cfg.IndexIntervalBytes)
 		if pos != expect {
 			interval = -1 // behind damage: the way there is blocked

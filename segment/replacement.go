@@ -199,7 +199,7 @@ func (l *Log) settleReplacements(r ...replacement) error {
 		if l.closed.Load() {
 			return ErrClosed // the next start goes on here
 		}
-		err := finishReplacement(l.home, l.unsettled[0])
+		err := l.finishReplacement(l.unsettled[0])
 		if errors.Is(err, errNamesUnsure) {
 			return l.fail(err) // a second sync would be believed, and files removed
 		}
@@ -213,8 +213,10 @@ func (l *Log) settleReplacements(r ...replacement) error {
 
 // finishReplacement is the part that a restart may have to do again. Each step
 // is durable before the next: a note must not go before the files it speaks of,
-// and these not before the segment that has their records.
-func finishReplacement(h *home, r replacement) error {
+// and these not before the segment that has their records. The old segments get names
+// that are no segment's, and are removed in steps.
+func (l *Log) finishReplacement(r replacement) error {
+	h := l.home
 	if err := h.fs.SyncDir(h.path); err != nil {
 		return fmt.Errorf("%w: make the name of a cleaned segment durable: %w", errNamesUnsure, err)
 	}
@@ -224,14 +226,18 @@ func finishReplacement(h *home, r replacement) error {
 	}
 	removed := false
 	for _, e := range es {
-		for _, suffix := range []string{indexSuffix, logSuffix} {
-			if o, ok := parseOffsetName(e.Name, suffix); ok && o > r.base && o < r.end {
-				if err := h.fs.Remove(offsetPath(h.path, o, suffix)); err != nil && !isNotExist(err) {
-					return fmt.Errorf("remove replaced segment: %w", err)
-				}
-				removed = true
-			}
+		var err error
+		if o, ok := parseOffsetName(e.Name, indexSuffix); ok && o > r.base && o < r.end {
+			err = h.fs.Remove(offsetPath(h.path, o, indexSuffix))
+		} else if o, ok := parseOffsetName(e.Name, logSuffix); ok && o > r.base && o < r.end {
+			err = l.dir.removeLog(h.path, o)
+		} else {
+			continue
 		}
+		if err != nil && !isNotExist(err) {
+			return fmt.Errorf("remove replaced segment: %w", err)
+		}
+		removed = true
 	}
 	if removed {
 		if err := h.fs.SyncDir(h.path); err != nil {

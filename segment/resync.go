@@ -52,34 +52,52 @@ func (w *walk) resync(from, expect int64) (pos int64, found bool, err error) {
 }
 
 // behind looks for the next sound batch behind a damaged one at pos, with an offset of at
-// least expect: from its end on where its checksum says that its length is right, or which
-// bit of it is not; else where its length leads to; else in the next reach bytes. What a
-// batch holds is its producer's, and may itself be a batch.
+// least expect. What a batch holds is its producer's, and may itself be a batch: so nothing
+// is looked for before the end of a damaged one where that can be told, which is where its
+// length leads to the end of the file or to a batch that is sound or goes on with the
+// offsets, or where its checksum says what the length was. One that continues the log and
+// passes the end of the file was cut short, and nothing is behind it. Else the next reach
+// bytes are searched.
 func (w *walk) behind(pos, expect, reach int64) (next int64, found bool, err error) {
-	from := pos + 1
-	if b, err := w.damaged(pos); err != nil {
-		return 0, false, err
-	} else if b != nil {
-		next = pos + int64(b.Size())
-		if found, err = w.matches(pos, b); err != nil {
+	from, continues := pos, expect
+	for {
+		b, err := w.damaged(from)
+		if b == nil {
 			return 0, false, err
 		}
-		if found {
+		next = from + int64(b.Size())
+		whole, err := w.matches(from, b)
+		if err != nil {
+			return 0, false, err
+		}
+		if whole {
 			from = next
-		} else {
-			if b.Size() >= record.HeaderSize {
-				if found, err = w.soundAt(next, expect); found || err != nil {
-					return next, found, err
-				}
+			break
+		}
+		led := b.Size() >= record.HeaderSize
+		if led && next < w.size {
+			if found, err := w.soundAt(next, expect); found || err != nil {
+				return next, found, err
 			}
-			size, found, err := w.flippedLength(pos, b)
+			h, err := w.damaged(next)
 			if err != nil {
 				return 0, false, err
 			}
-			if found {
-				from = pos + size
+			if h != nil && h.Magic() == record.Magic && h.BaseOffset() == b.LastOffset()+1 {
+				from, continues = next, h.BaseOffset()
+				continue
 			}
 		}
+		size, found, err := w.trueLength(from, expect, reach, b)
+		if err != nil {
+			return 0, false, err
+		}
+		cutShort := next > w.size && b.Magic() == record.Magic && b.LastOffsetDelta() >= 0 && b.BaseOffset() == continues
+		if !found && (led && next == w.size || cutShort) {
+			return 0, false, nil
+		}
+		from += max(size, 1)
+		break
 	}
 	w.size = min(w.size, from+reach)
 	return w.resync(from, expect)
@@ -131,6 +149,34 @@ func (w *walk) follows(before, pos int64, h record.Batch, low, expect int64) (do
 		return pos, corrupt(w.file.Path(), pos, "offsets %d to %d in the segment of %d", h.BaseOffset(), h.LastOffset(), w.file.base)
 	}
 	return w.passesOver(pos, h, expect)
+}
+
+// check copies the header of the batch at pos to head, and compares its checksum and its
+// offset. bad says why it does not continue a log that ends at expect, doubt which batch is
+// the last not to be believed then (passesOver).
+func (w *walk) check(pos, expect int64, head record.Batch) (doubt int64, bad, err error) {
+	h, err := w.header(pos)
+	switch {
+	case errors.Is(err, errEnd):
+		return pos, corrupt(w.file.Path(), pos, "%d bytes are less than a batch header", w.size-pos), nil
+	case errors.Is(err, ErrCorrupt):
+		return pos, err, nil
+	case err != nil:
+		return pos, nil, err
+	}
+	copy(head, h) // the checksum moves the window
+	if head.BaseOffset() < expect || head.LastOffset()-w.file.base > 1<<31-1 {
+		return pos, corrupt(w.file.Path(), pos, "offsets %d to %d where at least %d is expected", head.BaseOffset(), head.LastOffset(), expect), nil
+	}
+	if err = w.checksum(pos, h); err == nil {
+		doubt, err = w.passesOver(pos, head, expect)
+	} else {
+		doubt = pos
+	}
+	if errors.Is(err, ErrCorrupt) {
+		return doubt, err, nil
+	}
+	return doubt, nil, err
 }
 
 // plausible spares the checksum where it cannot be right.

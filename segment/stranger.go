@@ -52,16 +52,29 @@ func (l *Log) strangeness(seg *segment, was stats, x *indexFile) *DamageError {
 		d.Reason = fmt.Sprintf("the file is not the one its index was made from: the first batch is of time %d, the index says %d; it may be another partition's", first, was.firstTs)
 		return d
 	}
-	e, ok, err := x.floor(seg.base, byPosition, min(seg.size, was.size)-1)
-	if err != nil || !ok || l.pointsAtBatch(seg, e) {
+	e, ok, err := x.floor(seg.base, byPosition, min(seg.size, was.size)-record.HeaderSize)
+	if err != nil || !ok || seg.beginsAt(e) {
 		return nil
 	}
-	if e0, ok, err := x.floor(seg.base, byPosition, int64(e.pos)-1); err != nil || ok && l.pointsAtBatch(seg, e0) {
+	if e0, ok, err := x.floor(seg.base, byPosition, int64(e.pos)-1); err != nil || ok && seg.beginsAt(e0) {
 		return nil // one entry may point to a batch that is damaged
 	}
 	d.Position = int64(e.pos)
 	d.Reason = fmt.Sprintf("the file is not the one its index was made from: no batch of offset %d begins here; it may be another partition's", seg.base+int64(e.rel))
 	return d
+}
+
+// beginsAt tells whether the header of the batch that an index entry names is there, whole
+// or cut off behind it.
+func (s *segment) beginsAt(e indexEntry) bool {
+	if s.file.acquire() != nil {
+		return false
+	}
+	defer s.file.Release()
+	w := newWalk(s.file, s.size)
+	defer w.done()
+	h, err := w.damaged(int64(e.pos))
+	return err == nil && h != nil && h.BaseOffset() == s.base+int64(e.rel)
 }
 
 // soundAt gives the base offset of the batch at pos, if a sound one begins there.

@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"ringmain/internal/vfs"
 )
@@ -61,6 +62,10 @@ func (x *examined) index(i int, file string, b []byte, last bool) {
 		at(0, "the header is empty, and the segment is closed")
 		return
 	}
+	rp, known := x.v.points[x.key()]
+	if last && x.v.clean && known && rp.segBase == s.base && rp.pos == head.size && rp.offset == head.next && s.size > head.size {
+		s.endAt(head.size, head.next)
+	}
 	// The blocks first: they tell a damaged index from a log that was changed.
 	wrong, wrongAt, entries := "", 0, 0
 	for p := indexHeaderSize; p < len(b) && wrong == ""; p += indexBlockSize {
@@ -86,7 +91,6 @@ func (x *examined) index(i int, file string, b []byte, last bool) {
 			}
 		}
 	}
-	rp, known := x.v.points[x.key()]
 	closed := !last || x.rolled() || !known || rp.offset <= s.end // nothing else knows that it was longer
 	old := sealed && last && head.size < s.size && !x.v.clean     // it went on after its index was closed
 	full := x.whole(i, head)
@@ -130,6 +134,17 @@ func (x *examined) whole(i int, head stats) bool {
 		return s.end == head.next
 	}
 	return s.size >= rp.pos && s.end >= rp.offset && (!x.v.clean || s.size == rp.pos)
+}
+
+// endAt says that a clean stop closed the segment at a position, and that what lies behind
+// it was put there since.
+func (s *scanned) endAt(pos, next int64) {
+	for n := len(s.batches); n > 0 && s.batches[n-1].pos >= pos; n = len(s.batches) {
+		s.stats.maxTs, s.batches = s.batches[n-1].maxTs, s.batches[:n-1]
+	}
+	s.bad = slices.DeleteFunc(s.bad, func(b badPiece) bool { return b.from >= pos })
+	s.bad = append(s.bad, badPiece{from: pos, to: s.size, first: next, end: -1, why: fmt.Sprintf("the file had %d bytes at the clean stop", pos)})
+	s.end, s.soundTo = next, pos
 }
 
 // inBad tells whether a position lies in bytes that are no batch.

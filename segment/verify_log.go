@@ -21,7 +21,6 @@ type scanned struct {
 	records int64
 	stats   stats // as an index header would say them
 	hasIDs  bool  // a batch of an idempotent producer
-	before  int64 // end before the last sound batch
 }
 
 // badPiece is bytes between sound batches.
@@ -56,24 +55,20 @@ func (v *Verifier) scan(f *File, size int64) (*scanned, error) {
 	var head [record.HeaderSize]byte
 	var body []byte
 	for pos := int64(0); pos < size; {
-		h, err := w.header(pos)
-		if errors.Is(err, errEnd) {
-			err = corrupt(f.Path(), pos, "%d bytes are less than a batch header", size-pos)
+		h := record.Batch(head[:])
+		doubt, bad, err := w.check(pos, s.end, h)
+		if err == nil && bad == nil {
+			doubt = pos
+			bad, err = s.readable(w, pos, h, &body)
 		}
-		if err == nil {
-			copy(head[:], h)
-			h = record.Batch(head[:])
-			err = s.sound(w, pos, h, &body)
-		}
-		next := pos + int64(record.Batch(head[:]).Size())
 		if err != nil {
-			var d *DamageError
-			if !errors.As(err, &d) {
-				return nil, err
-			}
-			if next, err = s.afterBad(w, pos, d.Reason); err != nil {
-				return nil, err
-			}
+			return nil, err
+		}
+		next := pos + int64(h.Size())
+		if bad == nil {
+			s.take(pos, h)
+		} else if next, err = s.afterBad(w, pos, doubt, bad); err != nil {
+			return nil, err
 		}
 		v.progress(next - pos)
 		pos = next
@@ -87,30 +82,19 @@ func (v *Verifier) progress(n int64) {
 	}
 }
 
-// sound checks the batch at pos and takes it up.
-func (s *scanned) sound(w *walk, pos int64, h record.Batch, body *[]byte) error {
-	path := w.file.Path()
-	if n := len(s.batches); n > 0 && h.BaseOffset() < s.end && h.BaseOffset() >= s.before && s.batches[n-1].base > s.before && w.checksum(pos, h) == nil {
-		s.retract(pos, h.BaseOffset())
-	}
-	if h.BaseOffset() < s.end || h.LastOffset()-s.base > 1<<31-1 {
-		return corrupt(path, pos, "offsets %d to %d where at least %d is expected", h.BaseOffset(), h.LastOffset(), s.end)
-	}
-	if err := w.checksum(pos, h); err != nil {
-		return err
-	}
+// readable reads the records of a sound batch, of which h is the header.
+func (s *scanned) readable(w *walk, pos int64, h record.Batch, body *[]byte) (bad, err error) {
 	if cap(*body) < h.Size() {
 		*body = make([]byte, h.Size())
 	}
 	b := record.Batch((*body)[:h.Size()])
 	if _, err := w.file.ReadAt(b, pos); err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return nil, err
 	}
 	if why := recordsOf(b); why != "" {
-		return corrupt(path, pos, "%s", why)
+		return corrupt(w.file.Path(), pos, "%s", why), nil
 	}
-	s.take(pos, h)
-	return nil
+	return nil, nil
 }
 
 // recordsOf reads the records inside of a batch and says what is wrong with
@@ -134,16 +118,6 @@ func recordsOf(b record.Batch) (why string) {
 	return why
 }
 
-// retract takes the last batch back: it left a gap, and the one at pos fits only
-// without it. Offsets lie outside the checksum.
-func (s *scanned) retract(pos, next int64) {
-	b := s.batches[len(s.batches)-1]
-	s.batches = s.batches[:len(s.batches)-1]
-	s.bad = append(s.bad, badPiece{from: b.pos, to: pos, first: s.before, end: next,
-		why: fmt.Sprintf("the batch says offset %d, the one behind it %d", b.base, next)})
-	s.end, s.soundTo, s.stats.maxTs = s.before, b.pos, b.maxTs
-}
-
 // take adds a sound batch.
 func (s *scanned) take(pos int64, h record.Batch) {
 	s.batches = append(s.batches, scannedBatch{pos, h.BaseOffset(), s.stats.maxTs, h.LeaderEpoch()})
@@ -153,29 +127,21 @@ func (s *scanned) take(pos int64, h record.Batch) {
 	s.stats.maxTs = max(s.stats.maxTs, indexTimestamp(h))
 	s.records += int64(h.Count())
 	s.hasIDs = s.hasIDs || h.ProducerID() >= 0
-	s.before, s.end, s.soundTo = s.end, h.LastOffset()+1, pos+int64(h.Size())
+	s.end, s.soundTo = h.LastOffset()+1, pos+int64(h.Size())
 }
 
-// afterBad takes bytes up that are no sound batch, and says where they end. If
-// the batch's own length leads to the next one it is believed: a search could
-// take for a batch what is a record's value.
-func (s *scanned) afterBad(w *walk, pos int64, why string) (next int64, err error) {
-	piece := badPiece{from: pos, to: s.size, first: s.end, end: -1, why: why}
+// afterBad takes bytes up that are no sound batch, from pos on and to the end of the one at
+// doubt, and says where they end.
+func (s *scanned) afterBad(w *walk, pos, doubt int64, bad error) (next int64, err error) {
+	piece := badPiece{from: pos, to: s.size, first: s.end, end: -1, why: bad.Error()}
+	if d := (*DamageError)(nil); errors.As(bad, &d) {
+		piece.why = d.Reason
+	}
 	if n := len(s.bad); n > 0 && s.bad[n-1].to == pos {
-		piece = s.bad[n-1]
-		s.bad, piece.to, piece.end = s.bad[:n-1], s.size, -1
+		piece.from, piece.why = s.bad[n-1].from, s.bad[n-1].why
+		s.bad = s.bad[:n-1]
 	}
-	from := pos + 1
-	if h, err := w.header(pos); err == nil {
-		after := pos + int64(h.Size())
-		if h, err := w.header(after); err == nil && h.BaseOffset() >= s.end && h.BaseOffset()-s.base < 1<<31 {
-			head := record.Batch(append([]byte(nil), h...))
-			if w.checksum(after, head) == nil {
-				from = after
-			}
-		}
-	}
-	at, found, err := w.resync(from, s.end)
+	at, found, err := w.behind(doubt, s.end, s.size)
 	if err != nil {
 		return 0, err
 	}

@@ -22,13 +22,14 @@ type examined struct {
 	moved bool // a repair changes a .log file
 	tail  bool // and its end
 	lost  bool // records below the recovery point, or at the end, are gone
+	first int  // of the verifier's findings, the first of this partition
 }
 
 // VerifyPartition reads everything in a partition's directory. topic is whose it
 // is by the metadata, zero if that is not known.
 func (v *Verifier) VerifyPartition(tp model.TopicPartition, topic model.TopicID) error {
 	defer v.hold(len(v.Findings), len(v.fixes))
-	x := &examined{v: v, tp: tp, topic: topic, names: map[string]bool{}}
+	x := &examined{v: v, tp: tp, topic: topic, names: map[string]bool{}, first: len(v.Findings)}
 	x.home = &home{fs: v.fs, budget: NewFileBudget(16), root: v.path, path: filepath.Join(v.path, tp.String())}
 	v.Totals.Partitions++
 	es, err := v.fs.ReadDir(x.home.path)
@@ -91,7 +92,11 @@ func (v *Verifier) VerifyPartition(tp model.TopicPartition, topic model.TopicID)
 	if err := x.snapshots(snapshots); err != nil {
 		return err
 	}
-	return x.epochs()
+	if err := x.epochs(); err != nil {
+		return err
+	}
+	x.gaps()
+	return nil
 }
 
 func (x *examined) path(name string) string { return filepath.Join(x.home.path, name) }
@@ -192,6 +197,12 @@ func sortedSegment(segs []*scanned, offset int64) int {
 
 // logs reports what is wrong in the .log files, and what would be cut.
 func (x *examined) logs() {
+	for i := range len(x.segs) - 1 {
+		s, n := x.segs[i], x.segs[i+1]
+		if s.end > n.base {
+			x.strange(s, fmt.Sprintf("the segment has offsets up to %d, the next one begins at %d", s.end-1, n.base), n.base)
+		}
+	}
 	rp, known := x.v.points[x.key()]
 	for i, s := range x.segs {
 		if len(s.bad) == 0 {
@@ -220,12 +231,6 @@ func (x *examined) logs() {
 				fix = nil
 			}
 			x.v.fix(f, fix)
-		}
-	}
-	for i := range len(x.segs) - 1 {
-		s, n := x.segs[i], x.segs[i+1]
-		if s.end > n.base {
-			x.strange(s, fmt.Sprintf("the segment has offsets up to %d, the next one begins at %d", s.end-1, n.base), n.base)
 		}
 	}
 }
@@ -327,7 +332,7 @@ func (x *examined) snapshots(offsets []int64) error {
 			if at, ok := x.segs[i].at(h.pos); ok && at.base >= o || h.pos == x.segs[i].soundTo && o >= x.segs[i].end {
 				continue
 			}
-			if x.segs[i].size == 0 || x.tail {
+			if x.segs[i].records == 0 || x.tail { // a cleaned or repaired one: its positions mean nothing
 				continue
 			}
 			why = fmt.Sprintf("it is of byte %d of segment %d, where no batch of offset %d begins; it may be another partition's", h.pos, h.segBase, o)

@@ -106,6 +106,9 @@ func checkRepaired(t testing.TB, seed uint64) {
 		for _, e := range es {
 			if strings.HasPrefix("/data/orders-3/"+e.Name, path) {
 				b, _ := vfs.ReadFile(mem, "/data/orders-3/"+e.Name)
+				if h := record.Batch(b); len(b) == record.HeaderSize && bytes.Equal(b, emptyBatch(h.BaseOffset(), h.LastOffset()+1, h.LeaderEpoch())) {
+					continue // put in its place
+				}
 				kept += len(b)
 			}
 		}
@@ -137,7 +140,7 @@ func checkRepaired(t testing.TB, seed uint64) {
 			t.Fatalf("seed %d: %s %s: read at %d after the repair: %v", seed, path, what, o, err)
 		}
 		for _, b := range bytesOf(t, good) {
-			if !bytes.Equal(b, written[b.BaseOffset()]) {
+			if !bytes.Equal(b, written[b.BaseOffset()]) && !bytes.Equal(b, emptyBatch(b.BaseOffset(), b.LastOffset()+1, b.LeaderEpoch())) {
 				t.Fatalf("seed %d: %s %s: batch at %d is not what was written", seed, path, what, b.BaseOffset())
 			}
 			got[b.BaseOffset()] = true
@@ -240,7 +243,7 @@ func TestSwappedFilesAreFound(t *testing.T) {
 					}
 					good, _ := r.Warm()
 					for _, b := range bytesOf(t, good) {
-						if !bytes.Equal(b, ours[b.BaseOffset()]) {
+						if !bytes.Equal(b, ours[b.BaseOffset()]) && b.Count() > 0 {
 							t.Fatalf("%s %s, %s: the other partition's batch %d is sent", which, suffix, when, b.BaseOffset())
 						}
 					}

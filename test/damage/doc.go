@@ -12,5 +12,11 @@
 // verify is clean, everything that was not named as lost is served, and no offset
 // is given out twice.
 //
-// Start reading at rows_test.go.
+// Beside the table chance has its turn: a directory that has all kinds of files (compressed,
+// compacted and journalled data, idempotent producers, a group) is damaged in a random file
+// at a random place, for each of as many seeds as are asked for.
+//
+//	go test ./test/damage -run Any -chances 600 -seed 7 -timeout 1h
+//
+// Start reading at rows_test.go, then at chance_test.go.
 package damage

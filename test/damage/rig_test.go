@@ -99,23 +99,11 @@ func append1(t *testing.T, c *peer.Conn, p part, offset int64, n int, ts int64, 
 	for i := range n {
 		b.Add(ts+int64(i), nil, []byte(value(p, offset+int64(i))))
 	}
-	req := kmsg.NewPtrProduceRequest()
-	req.SetVersion(8)
-	req.Acks, req.TimeoutMillis = -1, 30000
-	rp := kmsg.NewProduceRequestTopicPartition()
-	rp.Partition, rp.Records = p.index, b.Build()
-	rt := kmsg.NewProduceRequestTopic()
-	rt.Topic, rt.Partitions = p.topic, []kmsg.ProduceRequestTopicPartition{rp}
-	req.Topics = append(req.Topics, rt)
-	resp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
+	at, code := tryProduce(t, c, p, b.Build())
+	if code != 0 || offset >= 0 && at != offset {
+		t.Fatalf("produce to %v: code %d, offset %d, want %d", p, code, at, offset)
 	}
-	got := resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0]
-	if got.ErrorCode != 0 || offset >= 0 && got.BaseOffset != offset {
-		t.Fatalf("produce to %v: code %d, offset %d, want %d", p, got.ErrorCode, got.BaseOffset, offset)
-	}
-	return got.BaseOffset
+	return at
 }
 
 // seen is what fetches of every batch of a partition brought.
@@ -131,19 +119,7 @@ func readAll(t *testing.T, addr string, p part) seen {
 	c := dial(t, addr)
 	s := seen{map[int64]bool{}, map[int64]int16{}}
 	for offset := int64(0); offset < endOffset; offset += recordsEach {
-		req := kmsg.NewPtrFetchRequest()
-		req.SetVersion(11)
-		req.MaxWaitMillis, req.MaxBytes, req.SessionEpoch = 0, 1<<20, -1
-		rp := kmsg.NewFetchRequestTopicPartition()
-		rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes, rp.CurrentLeaderEpoch = p.index, offset, 20_000, -1
-		rt := kmsg.NewFetchRequestTopic()
-		rt.Topic, rt.Partitions = p.topic, []kmsg.FetchRequestTopicPartition{rp}
-		req.Topics = append(req.Topics, rt)
-		resp, err := c.Do(req)
-		if err != nil {
-			t.Fatalf("fetch %v at %d: %v", p, offset, err)
-		}
-		got := resp.(*kmsg.FetchResponse).Topics[0].Partitions[0]
+		got := fetch(t, c, p, offset)
 		if got.ErrorCode != 0 {
 			s.codes[offset] = got.ErrorCode
 			if len(got.RecordBatches) > 0 {
@@ -154,6 +130,23 @@ func readAll(t *testing.T, addr string, p part) seen {
 		s.take(t, p, offset, got.RecordBatches)
 	}
 	return s
+}
+
+func fetch(t *testing.T, c *peer.Conn, p part, offset int64) kmsg.FetchResponseTopicPartition {
+	t.Helper()
+	req := kmsg.NewPtrFetchRequest()
+	req.SetVersion(11)
+	req.MaxWaitMillis, req.MaxBytes, req.SessionEpoch = 0, 1<<20, -1
+	rp := kmsg.NewFetchRequestTopicPartition()
+	rp.Partition, rp.FetchOffset, rp.PartitionMaxBytes, rp.CurrentLeaderEpoch = p.index, offset, 20_000, -1
+	rt := kmsg.NewFetchRequestTopic()
+	rt.Topic, rt.Partitions = p.topic, []kmsg.FetchRequestTopicPartition{rp}
+	req.Topics = append(req.Topics, rt)
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatalf("fetch %v at %d: %v", p, offset, err)
+	}
+	return resp.(*kmsg.FetchResponse).Topics[0].Partitions[0]
 }
 
 func (s *seen) take(t *testing.T, p part, offset int64, bs []byte) {
