@@ -132,6 +132,86 @@ func TestBackgroundSyncsLeaveLanesFree(t *testing.T) {
 	}
 }
 
+func committing(y *syncer) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.committing
+}
+
+// TestBackgroundSyncsGoOnWhileOthersAlwaysWait: jobs that somebody waits for fill every lane and
+// the queue, without end. What nobody waits for has a lane all the same, and only one.
+func TestBackgroundSyncsGoOnWhileOthersAlwaysWait(t *testing.T) {
+	const lanes = 4
+	f, h := newLanes(t, lanes)
+	flush := *f.replica.Settings()
+	flush.FlushMessages = 1
+	type log struct {
+		topic   string
+		replica *Replica
+		release func()
+		answer  answered
+	}
+	var busy []*log // in the order in which they were queued
+	again := func(l *log) {
+		l.release = h.hold(l.topic)
+		f.replica = l.replica
+		l.answer = f.append(true, f.batch(-1, -1, 1))
+		busy = append(busy, l)
+		f.settled()
+		for end := time.Now().Add(patience); committing(f.shard.syncer); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("what the journal is to refuse was not passed on")
+			}
+		}
+	}
+	for i := range lanes + 2 {
+		topic := "waits" + strconv.Itoa(i)
+		again(&log{topic: topic, replica: f.open(topic, &flush)})
+	}
+	for end := time.Now().Add(patience); h.count() < lanes; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not all lanes are at work")
+		}
+	}
+	background := func(topic string) (release func()) {
+		release = h.hold(topic)
+		f.replica = f.open(topic, &flush)
+		if a := wait(t, "answer of acks=1", f.append(false, f.batch(-1, -1, 1))); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		return release
+	}
+	first, second := background("first"), background("second")
+	begun := func(topic string) int {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.begun[topic+"-0"]
+	}
+	for range 4 * lanes {
+		l := busy[0]
+		busy = busy[1:]
+		l.release()
+		if a := wait(t, "answer", l.answer); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		again(l)
+	}
+	if n := begun("first"); n != 1 {
+		t.Errorf("%d syncs that nobody waits for have begun while others waited, want 1", n)
+	}
+	if n := begun("second"); n != 0 {
+		t.Error("what nobody waits for has more than one lane while others wait")
+	}
+	first()
+	second()
+	for _, l := range busy {
+		l.release()
+		if a := wait(t, "answer", l.answer); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+	}
+}
+
 // TestMoreLogsThanLanesAreSyncedTogether: with nothing small about them, forty logs are
 // shared out among the lanes.
 func TestMoreLogsThanLanesAreSyncedTogether(t *testing.T) {

@@ -124,15 +124,18 @@ func (y *syncer) start() {
 }
 
 // take gives l its share of what waits; false if there is nothing for it. Somebody's jobs
-// come first, and what nobody waits for never has more than half of the lanes: it may take
-// a second for a file. mu is held.
+// come first. What nobody waits for never has more than half of the lanes, for it may take
+// a second for a file, but while it waits it has one, again and again: otherwise
+// its unsynced bytes and open files would grow as long as somebody's jobs fill the lanes, and
+// an append to its log could wait for ever. mu is held.
 func (y *syncer) take(l *lane) bool {
+	may := y.slow < max(1, len(y.lanes)/2)
+	if len(y.urgent) > 0 {
+		may = y.slow == 0 && !l.slow // not twice in a row: it may be the only lane
+	}
+	l.slow = may && len(y.background) > 0
 	queue := &y.urgent
-	l.slow = len(y.urgent) == 0
 	if l.slow {
-		if y.slow >= max(1, len(y.lanes)/2) {
-			return false
-		}
 		queue = &y.background
 	}
 	if len(*queue) == 0 {
