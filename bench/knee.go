@@ -28,13 +28,8 @@ var ladder = []float64{0.1, 0.25, 0.5, 0.7, 0.85, 1}
 // more; if it does not hold then, it did not. The document is that of the last run
 // at the rate found, with Knee and Curve.
 func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error) {
-	switch o.Spec.Kind {
-	case workload.Idle:
-		return nil, errors.New("idle connections have no rate, so there is no knee to find")
-	case workload.Fetch:
-		if o.Spec.FetchMode == workload.Tail {
-			return nil, errors.New("fetches at the tail have the rate of those who write, so there is no knee to find: use kind e2e")
-		}
+	if err := CheckSearch(&o.Spec); err != nil {
+		return nil, err
 	}
 	return findKnee(ctx, o, slo, Run)
 }
@@ -125,9 +120,6 @@ func (k *search) objection(d *result.Document) (string, error) {
 
 // closedLoop is how much goes at most, which bounds the search.
 func (k *search) closedLoop(ctx context.Context) (most float64, err error) {
-	if k.Spec.Kind == workload.EndToEnd && k.Spec.Acks == 0 {
-		return 0, errors.New("end to end with acks 0 has no closed loop to begin the search with: use acks 1 or all")
-	}
 	_, d, err := k.measure(ctx, 0, false)
 	if err != nil {
 		return 0, err

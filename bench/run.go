@@ -73,7 +73,7 @@ type spans struct {
 }
 
 func runWithin(ctx context.Context, o Options, within spans) (doc *result.Document, err error) {
-	if err := o.Spec.Validate(); err != nil {
+	if err := Check(&o.Spec); err != nil {
 		return nil, err
 	}
 	if len(o.Bootstrap) == 0 {

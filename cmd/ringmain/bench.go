@@ -139,6 +139,9 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 		if slo, err = bench.ParseSLO(f.slo); err != nil {
 			return usagef("--slo: %w", err)
 		}
+		if err := bench.CheckSearch(&spec); err != nil {
+			return usagef("--find-knee: %w", err)
+		}
 	}
 	format, err := t.format()
 	if err != nil {
