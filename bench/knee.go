@@ -36,7 +36,7 @@ func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error)
 
 // findKnee is FindKnee with another way to measure than Run.
 func findKnee(ctx context.Context, o Options, slo SLO, run func(context.Context, Options) (*result.Document, error)) (*result.Document, error) {
-	k := &search{Options: o, slo: slo, run: run, knee: result.Knee{SLO: slo.String()}}
+	k := &search{Options: o, slo: slo, run: run, knee: result.Knee{SLO: slo.String()}, good: map[float64]*result.Document{}}
 	most, err := k.closedLoop(ctx)
 	if err != nil {
 		return nil, err
@@ -58,10 +58,10 @@ type search struct {
 	run         func(context.Context, Options) (*result.Document, error)
 	knee        result.Knee
 	curve       []result.CurvePoint
-	held, broke float64          // the highest that held, the lowest that did not; 0: none
-	best        *result.Document // at held
-	any         *result.Document // the last one, whatever it was
-	sure        bool             // held was measured twice
+	held, broke float64                      // the highest that held, the lowest that did not; 0: none
+	good        map[float64]*result.Document // the last one of each rate that held
+	any         *result.Document             // the last one, whatever it was
+	sure        bool                         // held was measured twice
 	step        int
 }
 
@@ -162,28 +162,29 @@ func (k *search) try(ctx context.Context, rate float64) error {
 		return err
 	}
 	if holds {
-		k.held, k.best = rate, d
+		k.held, k.good[rate] = rate, d
 	} else {
 		k.broke = rate
 	}
 	return nil
 }
 
-// narrow halves the interval, and confirms what it finds.
+// narrow halves the interval, and confirms what it finds; the last step that there is
+// confirms what there is.
 func (k *search) narrow(ctx context.Context) error {
 	for k.step < maxKneeSteps {
 		rate := round((k.held + k.broke) / 2)
-		if k.held > 0 && (k.broke == 0 || k.broke-k.held <= kneeWidth*k.held || rate <= k.held || rate >= k.broke) {
+		if k.held > 0 && (k.step == maxKneeSteps-1 || k.broke == 0 || k.broke-k.held <= kneeWidth*k.held || rate <= k.held || rate >= k.broke) {
 			holds, d, err := k.measure(ctx, k.held, true)
 			if err != nil {
 				return err
 			}
 			if holds {
-				k.best, k.sure = d, true
+				k.good[k.held], k.sure = d, true
 				return nil
 			}
 			// It held by luck; the rate below it that did is not known any more.
-			k.broke, k.held, k.best = k.held, k.heldBelow(k.held), nil
+			k.broke, k.held = k.held, k.heldBelow(k.held)
 			continue
 		}
 		if rate < 1 {
@@ -216,9 +217,9 @@ func asked(p *result.CurvePoint) float64 {
 
 // document is the result of the search.
 func (k *search) document() *result.Document {
-	d := k.best
-	k.knee.Found = d != nil
-	if d == nil {
+	d, found := k.good[k.held]
+	k.knee.Found = found
+	if !found {
 		d = k.any
 	}
 	k.knee.Held = d.Reached
