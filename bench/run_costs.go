@@ -295,6 +295,14 @@ const (
 	shortOfAsked = 0.98
 )
 
+// ratesInWords is r in the unit in which was asked.
+func ratesInWords(r, asked result.Rates) string {
+	if asked.Records > 0 {
+		return fmt.Sprintf("%.0f records/s", r.Records)
+	}
+	return fmt.Sprintf("%.0f requests/s", r.Requests)
+}
+
 func (r *run) warnOfGenerator() {
 	d := r.doc
 	if l := d.Latency; l != nil && !d.ClosedLoop && l.Corrected.Count > 0 {
@@ -307,7 +315,7 @@ func (r *run) warnOfGenerator() {
 	}
 	if a := d.Asked; a != nil {
 		if a.Records > 0 && d.Reached.Records < shortOfAsked*a.Records || a.Requests > 0 && d.Reached.Requests < shortOfAsked*a.Requests {
-			r.warn("the rate that was asked for was not reached")
+			r.warn("the rate that was asked for was not reached: %s instead of %s", ratesInWords(d.Reached, *a), ratesInWords(*a, *a))
 		}
 	}
 	if share := d.Costs.ClientCPU / d.Seconds / float64(max(d.Machine.Cores, 1)); share > busyClient {

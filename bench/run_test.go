@@ -247,6 +247,35 @@ func TestRunLeavesOthersTopicsAlone(t *testing.T) {
 	}
 }
 
+// A name that is taken is somebody's topic, however it came to be called so.
+func TestRunDeletesNoTopicWhoseNameIsTaken(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.ControlKey(int16(kmsg.CreateTopics), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		f.KeepControl()
+		resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
+		for _, topic := range req.(*kmsg.CreateTopicsRequest).Topics {
+			rt := kmsg.NewCreateTopicsResponseTopic()
+			rt.Topic, rt.ErrorCode = topic.Topic, 36
+			resp.Topics = append(resp.Topics, rt)
+		}
+		return resp, nil, true
+	})
+	var deleted atomic.Int64
+	f.ControlKey(int16(kmsg.DeleteTopics), func(kmsg.Request) (kmsg.Response, error, bool) {
+		f.KeepControl()
+		deleted.Add(1)
+		return nil, nil, false
+	})
+	_, err := hurried(t.Context(), f.load(workload.Produce, workload.Replay, "topics", "2"))
+	if err == nil || !strings.Contains(err.Error(), "TOPIC_ALREADY_EXISTS") || !strings.Contains(err.Error(), "with replication factor 1") {
+		t.Errorf("got %v", err)
+	}
+	if n := deleted.Load(); n != 0 {
+		t.Errorf("%d requests to delete topics were sent", n)
+	}
+}
+
 // refuse has the fake refuse produce requests with a code, one of so many.
 func (f *fake) refuse(code int16, oneOf int64) {
 	var n atomic.Int64

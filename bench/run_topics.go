@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -75,17 +76,30 @@ func (r *run) makeTopics(ctx context.Context, names []string) error {
 		configs[k] = &v
 	}
 	// Noted first: what is interrupted may have been made.
-	r.made = names
+	r.made = slices.Clone(names)
 	answers, err := r.admin.CreateTopics(ctx, int32(r.Spec.Partitions), int16(r.Spec.ReplicationFactor), configs, names...)
 	if err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
+	var failures []error
 	for _, a := range answers.Sorted() {
+		if errors.Is(a.Err, kerr.TopicAlreadyExists) {
+			r.made = slices.DeleteFunc(r.made, func(name string) bool { return name == a.Topic }) // it is somebody's
+		}
 		if a.Err != nil {
-			return fmt.Errorf("create topic %q: %w %s", a.Topic, a.Err, a.ErrMessage)
+			failures = append(failures, fmt.Errorf("create topic %q with replication factor %d: %w %s", a.Topic, r.Spec.ReplicationFactor, a.Err, a.ErrMessage))
 		}
 	}
-	return nil
+	return first(failures)
+}
+
+// first is the first of the errors, if there is one: of a thousand topics that cannot
+// be made, all say the same.
+func first(failures []error) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	return failures[0]
 }
 
 // findPartitions fills r.partitions in, if all of them are served.

@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"ringmain/bench"
 	"ringmain/bench/result"
 	"ringmain/bench/workload"
+	"ringmain/cmd/ringmain/internal/connection"
 	"ringmain/cmd/ringmain/internal/show"
 )
 
@@ -167,7 +169,7 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 		d, err = with.run(ctx, o)
 	}
 	gauge.Stop()
-	failures := []error{c.Explain(err), endLog()}
+	failures := []error{explained(c, err), endLog()}
 	if d == nil {
 		return errors.Join(failures...)
 	}
@@ -178,6 +180,25 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 	}
 	failures = append(failures, f.save(d), unusable(d))
 	return errors.Join(failures...)
+}
+
+// explained is what c says of an error of a measurement. Where a broker refused
+// something, it is with what was asked, and with what the broker said.
+func explained(c *connection.Conn, err error) error {
+	said := c.Explain(err)
+	var refusal *connection.Refusal
+	var code *kerr.Error
+	if !errors.As(said, &refusal) || !errors.As(err, &code) {
+		return said
+	}
+	what, words, ok := strings.Cut(err.Error(), ": "+code.Error())
+	if ok {
+		refusal.What = what
+	}
+	if words = strings.TrimSpace(words); words != "" {
+		refusal.Message = words
+	}
+	return said
 }
 
 // openLog opens the histogram log, if one is asked for; whoever calls it calls
