@@ -352,6 +352,33 @@ func TestRunFindsLostRecords(t *testing.T) {
 	}
 }
 
+// A topic that is deleted in the midst of a load spoils it, and what was measured is shown.
+func TestATopicThatVanishesSpoilsTheVerdict(t *testing.T) {
+	t.Parallel()
+	for _, engine := range engines {
+		f := newFake(t)
+		o := f.load(workload.Produce, engine, "duration", "500ms")
+		gone := false
+		o.Progress = func(p Progress) {
+			if p.Phase != "measure" || gone {
+				return
+			}
+			gone = true
+			if _, err := f.admin.DeleteTopics(t.Context(), f.topics()...); err != nil {
+				t.Error(err)
+			}
+		}
+		d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond})
+		if err != nil {
+			t.Errorf("%s: %v", engine, err)
+			continue
+		}
+		if reasons := strings.Join(d.Verdict.Reasons, "; "); d.Verdict.OK || !strings.Contains(reasons, "is not known") {
+			t.Errorf("%s: %q", engine, reasons)
+		}
+	}
+}
+
 // The numbers of records are compared where nobody has read them.
 func TestCountComparesWhatIsThere(t *testing.T) {
 	f := newFake(t, kfake.SeedTopics(2, "orders"))
