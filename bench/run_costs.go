@@ -35,7 +35,7 @@ func (r *run) look(ctx context.Context) error {
 		defer cancel()
 		_, build, err := facts.Scrape(ctx, r.Metrics)
 		if err != nil {
-			return err
+			return fmt.Errorf("the server's costs cannot be counted: %v", err) // not a broker's error, whatever it looks like
 		}
 		server.Version, server.Commit = build.Version, build.Commit
 		if build.Version != "" {

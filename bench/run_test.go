@@ -26,7 +26,7 @@ import (
 
 // hurried is Run that does not measure the floor for long.
 func hurried(ctx context.Context, o Options) (*result.Document, error) {
-	return runWithin(ctx, o, spans{end: 10 * time.Second, floor: 10 * time.Millisecond})
+	return runWithin(ctx, o, spans{end: 10 * time.Second, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
 }
 
 var engines = []string{workload.Replay, workload.Franz}
@@ -199,7 +199,7 @@ func TestACancelledRunLeavesNothingBehind(t *testing.T) {
 						cancel(why)
 					}
 				}
-				d, err := runWithin(ctx, o, spans{end: time.Minute, floor: 10 * time.Millisecond})
+				d, err := runWithin(ctx, o, spans{end: time.Minute, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
 				if d != nil || errors.Is(err, errEnded) || !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
 					t.Errorf("%+v, %v", d, err)
 				}
@@ -276,6 +276,58 @@ func TestRunDeletesNoTopicWhoseNameIsTaken(t *testing.T) {
 	}
 }
 
+// Topics that cannot be deleted are named, however the run ended. A broker that is away for
+// a moment is waited for.
+func TestTopicsThatAreLeftBehindAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, comesBack := range []bool{false, true} {
+		f := newFake(t)
+		var asked atomic.Int64
+		f.ControlKey(int16(kmsg.DeleteTopics), func(kmsg.Request) (kmsg.Response, error, bool) {
+			f.KeepControl()
+			if comesBack && asked.Add(1) > 2 {
+				return nil, nil, false
+			}
+			return nil, errors.New("out of order"), true // the connection is closed
+		})
+		o := f.load(workload.Storm, workload.Replay, "rate", "20", "duration", "100ms", "warm_up", "0s")
+		o.Client = append(o.Client, kgo.RequestRetries(0))
+		within := spans{end: time.Second, floor: 10 * time.Millisecond, cleanUp: 500 * time.Millisecond}
+		if comesBack {
+			within.cleanUp = time.Minute
+		}
+		d, err := runWithin(t.Context(), o, within)
+		var left *LeftBehind
+		if comesBack && (err != nil || len(f.topics()) > 0) {
+			t.Errorf("%v, topics %v", err, f.topics())
+		}
+		if !comesBack && (!errors.As(err, &left) || len(left.Topics) != 1 || !slices.Equal(left.Topics, f.topics()) || !strings.Contains(err.Error(), left.Topics[0])) {
+			t.Errorf("got %v, topics %v", err, f.topics())
+		}
+		if d == nil {
+			t.Error("what was measured is not shown")
+		}
+	}
+}
+
+// A broker that goes away in the midst of a load is not one that cannot be reached.
+func TestALoadWhoseBrokersGoAwayIsBroken(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	o := f.load(workload.Produce, workload.Replay, "duration", "1h")
+	o.Progress = func(p Progress) {
+		if p.Phase == "measure" {
+			f.Close()
+		}
+	}
+	d, err := runWithin(t.Context(), o, spans{end: time.Second, floor: 10 * time.Millisecond, cleanUp: 100 * time.Millisecond})
+	var broken *BrokenLoad
+	var left *LeftBehind
+	if d != nil || !errors.As(err, &broken) || !errors.As(err, &left) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
 // refuse has the fake refuse produce requests with a code, one of so many.
 func (f *fake) refuse(code int16, oneOf int64) {
 	var n atomic.Int64
@@ -341,7 +393,7 @@ func TestRunFindsLostRecords(t *testing.T) {
 			f.refuse(0, 4)
 			o := f.load(kind, engine)
 			// What never comes is not waited for long.
-			d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond})
+			d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,7 +420,7 @@ func TestATopicThatVanishesSpoilsTheVerdict(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond})
+		d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
 		if err != nil {
 			t.Errorf("%s: %v", engine, err)
 			continue

@@ -238,21 +238,32 @@ const (
 	fillLook        = 20 * time.Millisecond
 )
 
-// cleanUp removes the topics that were made.
+// cleanUp removes the topics that were made. Brokers that are being restarted have some
+// time to come back.
 func (r *run) cleanUp() error {
 	if len(r.made) == 0 || r.Keep {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), r.within.cleanUp)
 	defer cancel()
-	answers, err := r.admin.DeleteTopics(ctx, r.made...)
-	if err != nil {
-		return fmt.Errorf("remove the topics %v: %w", r.made, err)
-	}
-	for _, a := range answers.Sorted() {
-		if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
-			err = errors.Join(err, fmt.Errorf("remove topic %q: %w", a.Topic, a.Err))
+	r.say("clean up", 0)
+	for {
+		answers, err := r.admin.DeleteTopics(ctx, r.made...)
+		if err != nil {
+			if pause(ctx, askAgain) != nil {
+				return &LeftBehind{r.made, err}
+			}
+			continue
 		}
+		left := &LeftBehind{}
+		for _, a := range answers.Sorted() {
+			if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
+				left.Topics, left.Err = append(left.Topics, a.Topic), a.Err
+			}
+		}
+		if left.Err != nil {
+			return left
+		}
+		return nil
 	}
-	return err
 }

@@ -185,6 +185,18 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 // explained is what c says of an error of a measurement. Where a broker refused
 // something, it is with what was asked, and with what the broker said.
 func explained(c *connection.Conn, err error) error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		var each []error
+		for _, one := range all.Unwrap() {
+			each = append(each, explained(c, one))
+		}
+		return errors.Join(each...)
+	}
+	var broken *bench.BrokenLoad
+	var left *bench.LeftBehind
+	if errors.As(err, &broken) || errors.As(err, &left) {
+		return err // what was reached went away: how to reach it is not the question
+	}
 	said := c.Explain(err)
 	var refusal *connection.Refusal
 	var code *kerr.Error
@@ -195,7 +207,7 @@ func explained(c *connection.Conn, err error) error {
 	if ok {
 		refusal.What = what
 	}
-	if words = strings.TrimSpace(words); words != "" {
+	if words = strings.Trim(words, ": "); words != "" {
 		refusal.Message = words
 	}
 	return said
