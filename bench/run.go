@@ -302,7 +302,7 @@ func (r *run) measure(ctx context.Context, begin time.Duration, before facts.Usa
 	if r.Spec.Kind != workload.Idle {
 		before = costs.server
 	}
-	second := &seconds{run: r, log: hlog, at: start, wall: r.doc.When, usage: costs.server, open: true}
+	second := &seconds{run: r, log: hlog, at: start, wall: r.doc.When, usage: costs.server, peak: facts.Unknown, open: true}
 	until := start + r.Spec.Duration
 	err := r.wait(ctx, "measure", start, until, ended, func() error {
 		r.sum.Add(r.latest)

@@ -567,6 +567,22 @@ func TestRunCountsCostsAndWritesTheLog(t *testing.T) {
 	}
 }
 
+// Where nobody says which process is the server, nothing is said of it, not even a 0.
+func TestNothingIsSaidOfAServerThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d := f.run(f.load(workload.Produce, workload.Replay))
+	want := result.Costs{ClientCPU: d.Costs.ClientCPU, ClientRSS: d.Costs.ClientRSS, ClientSwitches: d.Costs.ClientSwitches}
+	if d.Costs != want {
+		t.Errorf("%+v", d.Costs)
+	}
+	for _, p := range d.Series {
+		if p.ServerCPU != nil || p.ServerRSS != nil {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
 func TestRunRefusesAWorkloadThatMakesNoSense(t *testing.T) {
 	f := newFake(t)
 	o := f.load(workload.Produce, workload.Replay)
