@@ -83,8 +83,9 @@ func (r *run) makeTopics(ctx context.Context, names []string) error {
 	}
 	var failures []error
 	for _, a := range answers.Sorted() {
-		if errors.Is(a.Err, kerr.TopicAlreadyExists) {
-			r.made = slices.DeleteFunc(r.made, func(name string) bool { return name == a.Topic }) // it is somebody's
+		if a.Err != nil && !errors.Is(a.Err, kerr.RequestTimedOut) {
+			// It was not made, or it is somebody's: nothing of ours is there to be removed.
+			r.made = slices.DeleteFunc(r.made, func(name string) bool { return name == a.Topic })
 		}
 		if a.Err != nil {
 			failures = append(failures, fmt.Errorf("create topic %q with replication factor %d: %w %s", a.Topic, r.Spec.ReplicationFactor, a.Err, a.ErrMessage))
