@@ -28,20 +28,15 @@ var ladder = []float64{0.1, 0.25, 0.5, 0.7, 0.85, 1}
 // more; if it does not hold then, it did not. The document is that of the last run
 // at the rate found, with Knee and Curve.
 func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error) {
-	switch o.Spec.Kind {
-	case workload.Idle:
-		return nil, errors.New("idle connections have no rate, so there is no knee to find")
-	case workload.Fetch:
-		if o.Spec.FetchMode == workload.Tail {
-			return nil, errors.New("fetches at the tail have the rate of those who write, so there is no knee to find: use kind e2e")
-		}
+	if err := CheckSearch(&o.Spec); err != nil {
+		return nil, err
 	}
 	return findKnee(ctx, o, slo, Run)
 }
 
 // findKnee is FindKnee with another way to measure than Run.
 func findKnee(ctx context.Context, o Options, slo SLO, run func(context.Context, Options) (*result.Document, error)) (*result.Document, error) {
-	k := &search{Options: o, slo: slo, run: run, knee: result.Knee{SLO: slo.String()}}
+	k := &search{Options: o, slo: slo, run: run, knee: result.Knee{SLO: slo.String()}, good: map[float64]*result.Document{}}
 	most, err := k.closedLoop(ctx)
 	if err != nil {
 		return nil, err
@@ -63,10 +58,10 @@ type search struct {
 	run         func(context.Context, Options) (*result.Document, error)
 	knee        result.Knee
 	curve       []result.CurvePoint
-	held, broke float64          // the highest that held, the lowest that did not; 0: none
-	best        *result.Document // at held
-	any         *result.Document // the last one, whatever it was
-	sure        bool             // held was measured twice
+	held, broke float64                      // the highest that held, the lowest that did not; 0: none
+	good        map[float64]*result.Document // the last one of each rate that held
+	any         *result.Document             // the last one, whatever it was
+	sure        bool                         // held was measured twice
 	step        int
 }
 
@@ -125,9 +120,6 @@ func (k *search) objection(d *result.Document) (string, error) {
 
 // closedLoop is how much goes at most, which bounds the search.
 func (k *search) closedLoop(ctx context.Context) (most float64, err error) {
-	if k.Spec.Kind == workload.EndToEnd && k.Spec.Acks == 0 {
-		return 0, errors.New("end to end with acks 0 has no closed loop to begin the search with: use acks 1 or all")
-	}
 	_, d, err := k.measure(ctx, 0, false)
 	if err != nil {
 		return 0, err
@@ -170,28 +162,29 @@ func (k *search) try(ctx context.Context, rate float64) error {
 		return err
 	}
 	if holds {
-		k.held, k.best = rate, d
+		k.held, k.good[rate] = rate, d
 	} else {
 		k.broke = rate
 	}
 	return nil
 }
 
-// narrow halves the interval, and confirms what it finds.
+// narrow halves the interval, and confirms what it finds; the last step that there is
+// confirms what there is.
 func (k *search) narrow(ctx context.Context) error {
 	for k.step < maxKneeSteps {
 		rate := round((k.held + k.broke) / 2)
-		if k.held > 0 && (k.broke == 0 || k.broke-k.held <= kneeWidth*k.held || rate <= k.held || rate >= k.broke) {
+		if k.held > 0 && (k.step == maxKneeSteps-1 || k.broke == 0 || k.broke-k.held <= kneeWidth*k.held || rate <= k.held || rate >= k.broke) {
 			holds, d, err := k.measure(ctx, k.held, true)
 			if err != nil {
 				return err
 			}
 			if holds {
-				k.best, k.sure = d, true
+				k.good[k.held], k.sure = d, true
 				return nil
 			}
 			// It held by luck; the rate below it that did is not known any more.
-			k.broke, k.held, k.best = k.held, k.heldBelow(k.held), nil
+			k.broke, k.held = k.held, k.heldBelow(k.held)
 			continue
 		}
 		if rate < 1 {
@@ -224,9 +217,9 @@ func asked(p *result.CurvePoint) float64 {
 
 // document is the result of the search.
 func (k *search) document() *result.Document {
-	d := k.best
-	k.knee.Found = d != nil
-	if d == nil {
+	d, found := k.good[k.held]
+	k.knee.Found = found
+	if !found {
 		d = k.any
 	}
 	k.knee.Held = d.Reached

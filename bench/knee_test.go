@@ -138,6 +138,31 @@ func TestLuckIsNoKnee(t *testing.T) {
 	}
 }
 
+// On a machine on which nothing can be repeated the search ends somewhere. What held is not forgotten then.
+func TestWhatHeldIsFoundWhereNothingCanBeRepeated(t *testing.T) {
+	s := &synthetic{t: t, most: 10_000, knee: math.Inf(1)}
+	seen := map[float64]bool{}
+	s.spoil = func(_ int, rate float64, d *result.Document) {
+		// A rate holds once, and those at the bottom always.
+		if rate > 1000 && seen[rate] {
+			bad := &synthetic{t: t, kind: s.kind, most: s.most}
+			b, _ := bad.run(t.Context(), Options{Spec: workload.Spec{Rate: workload.Rate{Records: rate}}})
+			d.Latency = b.Latency
+		}
+		seen[rate] = true
+	}
+	d := s.find(t)
+	if len(s.runs) > maxKneeSteps {
+		t.Errorf("%d runs", len(s.runs))
+	}
+	if !d.Knee.Found || held(d) < 1000 || !d.Verdict.OK {
+		t.Errorf("found %v at %v; %v; %v", d.Knee.Found, held(d), d.Verdict, s.runs)
+	}
+	if last := d.Curve[len(d.Curve)-1]; !last.Confirms {
+		t.Errorf("the last run is of a rate that was not tried before: %+v", last)
+	}
+}
+
 func TestNoRateHolds(t *testing.T) {
 	s := &synthetic{t: t, most: 10_000, knee: 0}
 	d := s.find(t)

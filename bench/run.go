@@ -39,7 +39,7 @@ type Options struct {
 
 // Progress is how far Run is.
 type Progress struct {
-	Phase    string       // prepare, fill, floor, warm up, measure, finish; in a search with the step
+	Phase    string       // prepare, fill, floor, warm up, measure, finish, clean up; in a search with the step
 	Share    float64      // of the phase, 0 to 1
 	Rates    result.Rates // of the last moments
 	P50, P99 int64        // µs, corrected, of the last moments
@@ -63,17 +63,19 @@ const (
 // the result cannot be used. Topics that it made are gone when it returns, unless they are to
 // be kept, whatever happens; others are written to only if Existing says so.
 func Run(ctx context.Context, o Options) (*result.Document, error) {
-	return runWithin(ctx, o, spans{end: endPatience, floor: floorLong})
+	return runWithin(ctx, o, spans{end: endPatience, floor: floorLong, cleanUp: cleanUpPatience})
 }
 
 // spans are times that a test has less of.
 type spans struct {
 	end   time.Duration // for the last answers and records
 	floor time.Duration // is measured
+	// cleanUp is for removing the topics.
+	cleanUp time.Duration
 }
 
 func runWithin(ctx context.Context, o Options, within spans) (doc *result.Document, err error) {
-	if err := o.Spec.Validate(); err != nil {
+	if err := Check(&o.Spec); err != nil {
 		return nil, err
 	}
 	if len(o.Bootstrap) == 0 {
@@ -247,7 +249,7 @@ func (r *run) wait(ctx context.Context, phase string, from, until time.Duration,
 			case err == nil:
 				err = errEnded
 			}
-			return err
+			return &BrokenLoad{err}
 		}
 		end.Stop()
 		at := pace.Now()
@@ -300,7 +302,7 @@ func (r *run) measure(ctx context.Context, begin time.Duration, before facts.Usa
 	if r.Spec.Kind != workload.Idle {
 		before = costs.server
 	}
-	second := &seconds{run: r, log: hlog, at: start, wall: r.doc.When, usage: costs.server, open: true}
+	second := &seconds{run: r, log: hlog, at: start, wall: r.doc.When, usage: costs.server, peak: facts.Unknown, open: true}
 	until := start + r.Spec.Duration
 	err := r.wait(ctx, "measure", start, until, ended, func() error {
 		r.sum.Add(r.latest)

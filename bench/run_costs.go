@@ -35,7 +35,7 @@ func (r *run) look(ctx context.Context) error {
 		defer cancel()
 		_, build, err := facts.Scrape(ctx, r.Metrics)
 		if err != nil {
-			return err
+			return fmt.Errorf("the server's costs cannot be counted: %v", err) // not a broker's error, whatever it looks like
 		}
 		server.Version, server.Commit = build.Version, build.Commit
 		if build.Version != "" {
@@ -209,7 +209,12 @@ func (r *run) count(ctx context.Context) error {
 		before += r.partitions[i].End
 	}
 	if err := r.findBounds(ctx, names); err != nil {
-		return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		// What was measured is shown all the same.
+		r.fail("how many records the partitions hold is not known: %v", err)
+		return nil
 	}
 	after := -before
 	for i := range r.partitions {
@@ -295,6 +300,14 @@ const (
 	shortOfAsked = 0.98
 )
 
+// ratesInWords is r in the unit in which was asked.
+func ratesInWords(r, asked result.Rates) string {
+	if asked.Records > 0 {
+		return fmt.Sprintf("%.0f records/s", r.Records)
+	}
+	return fmt.Sprintf("%.0f requests/s", r.Requests)
+}
+
 func (r *run) warnOfGenerator() {
 	d := r.doc
 	if l := d.Latency; l != nil && !d.ClosedLoop && l.Corrected.Count > 0 {
@@ -307,7 +320,7 @@ func (r *run) warnOfGenerator() {
 	}
 	if a := d.Asked; a != nil {
 		if a.Records > 0 && d.Reached.Records < shortOfAsked*a.Records || a.Requests > 0 && d.Reached.Requests < shortOfAsked*a.Requests {
-			r.warn("the rate that was asked for was not reached")
+			r.warn("the rate that was asked for was not reached: %s instead of %s", ratesInWords(d.Reached, *a), ratesInWords(*a, *a))
 		}
 	}
 	if share := d.Costs.ClientCPU / d.Seconds / float64(max(d.Machine.Cores, 1)); share > busyClient {

@@ -23,8 +23,8 @@ type seconds struct {
 	at    time.Duration // end of the last point, clock of pace.Now
 	wall  time.Time
 	usage facts.Usage
-	peak  int64
-	open  bool // there is time that is in no point yet
+	peak  int64 // bytes of memory; facts.Unknown as long as nobody knows
+	open  bool  // there is time that is in no point yet
 }
 
 // add takes what came since the last look; last closes the second whatever its

@@ -26,7 +26,7 @@ import (
 
 // hurried is Run that does not measure the floor for long.
 func hurried(ctx context.Context, o Options) (*result.Document, error) {
-	return runWithin(ctx, o, spans{end: 10 * time.Second, floor: 10 * time.Millisecond})
+	return runWithin(ctx, o, spans{end: 10 * time.Second, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
 }
 
 var engines = []string{workload.Replay, workload.Franz}
@@ -199,7 +199,7 @@ func TestACancelledRunLeavesNothingBehind(t *testing.T) {
 						cancel(why)
 					}
 				}
-				d, err := runWithin(ctx, o, spans{end: time.Minute, floor: 10 * time.Millisecond})
+				d, err := runWithin(ctx, o, spans{end: time.Minute, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
 				if d != nil || errors.Is(err, errEnded) || !errors.Is(err, why) && !errors.Is(err, context.Canceled) {
 					t.Errorf("%+v, %v", d, err)
 				}
@@ -244,6 +244,95 @@ func TestRunLeavesOthersTopicsAlone(t *testing.T) {
 		if _, err := hurried(t.Context(), o); err == nil || !strings.Contains(err.Error(), "parcels") || len(f.topics()) != 1 {
 			t.Errorf("%s: a topic that does not exist: %v, topics %v", engine, err, f.topics())
 		}
+	}
+}
+
+// What was refused was not made, and a name that is taken is somebody's topic, however it
+// came to be called so. After a timeout the topic may be there.
+func TestRunDeletesOnlyWhatItMade(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code    int16
+		name    string
+		deletes bool
+	}{{36, "TOPIC_ALREADY_EXISTS", false}, {29, "TOPIC_AUTHORIZATION_FAILED", false}, {7, "REQUEST_TIMED_OUT", true}} {
+		f := newFake(t)
+		f.ControlKey(int16(kmsg.CreateTopics), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			f.KeepControl()
+			resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
+			for _, topic := range req.(*kmsg.CreateTopicsRequest).Topics {
+				rt := kmsg.NewCreateTopicsResponseTopic()
+				rt.Topic, rt.ErrorCode = topic.Topic, c.code
+				resp.Topics = append(resp.Topics, rt)
+			}
+			return resp, nil, true
+		})
+		var deleted atomic.Int64
+		f.ControlKey(int16(kmsg.DeleteTopics), func(kmsg.Request) (kmsg.Response, error, bool) {
+			f.KeepControl()
+			deleted.Add(1)
+			return nil, nil, false
+		})
+		_, err := hurried(t.Context(), f.load(workload.Produce, workload.Replay, "topics", "2"))
+		var left *LeftBehind
+		if err == nil || errors.As(err, &left) || !strings.Contains(err.Error(), c.name) || !strings.Contains(err.Error(), "with replication factor 1") {
+			t.Errorf("%s: got %v", c.name, err)
+		}
+		if n := deleted.Load(); n > 0 != c.deletes {
+			t.Errorf("%s: %d requests to delete topics were sent", c.name, n)
+		}
+	}
+}
+
+// Topics that cannot be deleted are named, however the run ended. A broker that is away for
+// a moment is waited for.
+func TestTopicsThatAreLeftBehindAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, comesBack := range []bool{false, true} {
+		f := newFake(t)
+		var asked atomic.Int64
+		f.ControlKey(int16(kmsg.DeleteTopics), func(kmsg.Request) (kmsg.Response, error, bool) {
+			f.KeepControl()
+			if comesBack && asked.Add(1) > 2 {
+				return nil, nil, false
+			}
+			return nil, errors.New("out of order"), true // the connection is closed
+		})
+		o := f.load(workload.Storm, workload.Replay, "rate", "20", "duration", "100ms", "warm_up", "0s")
+		o.Client = append(o.Client, kgo.RequestRetries(0))
+		within := spans{end: time.Second, floor: 10 * time.Millisecond, cleanUp: 500 * time.Millisecond}
+		if comesBack {
+			within.cleanUp = time.Minute
+		}
+		d, err := runWithin(t.Context(), o, within)
+		var left *LeftBehind
+		if comesBack && (err != nil || len(f.topics()) > 0) {
+			t.Errorf("%v, topics %v", err, f.topics())
+		}
+		if !comesBack && (!errors.As(err, &left) || len(left.Topics) != 1 || !slices.Equal(left.Topics, f.topics()) || !strings.Contains(err.Error(), left.Topics[0])) {
+			t.Errorf("got %v, topics %v", err, f.topics())
+		}
+		if d == nil {
+			t.Error("what was measured is not shown")
+		}
+	}
+}
+
+// A broker that goes away in the midst of a load is not one that cannot be reached.
+func TestALoadWhoseBrokersGoAwayIsBroken(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	o := f.load(workload.Produce, workload.Replay, "duration", "1h")
+	o.Progress = func(p Progress) {
+		if p.Phase == "measure" {
+			f.Close()
+		}
+	}
+	d, err := runWithin(t.Context(), o, spans{end: time.Second, floor: 10 * time.Millisecond, cleanUp: 100 * time.Millisecond})
+	var broken *BrokenLoad
+	var left *LeftBehind
+	if d != nil || !errors.As(err, &broken) || !errors.As(err, &left) {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 
@@ -312,13 +401,40 @@ func TestRunFindsLostRecords(t *testing.T) {
 			f.refuse(0, 4)
 			o := f.load(kind, engine)
 			// What never comes is not waited for long.
-			d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond})
+			d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if d.Verdict.OK || d.Audit == nil || d.Audit.Lost == 0 {
 				t.Errorf("%s, %s: %v, %+v", engine, kind, d.Verdict.Reasons, d.Audit)
 			}
+		}
+	}
+}
+
+// A topic that is deleted in the midst of a load spoils it, and what was measured is shown.
+func TestATopicThatVanishesSpoilsTheVerdict(t *testing.T) {
+	t.Parallel()
+	for _, engine := range engines {
+		f := newFake(t)
+		o := f.load(workload.Produce, engine, "duration", "500ms")
+		gone := false
+		o.Progress = func(p Progress) {
+			if p.Phase != "measure" || gone {
+				return
+			}
+			gone = true
+			if _, err := f.admin.DeleteTopics(t.Context(), f.topics()...); err != nil {
+				t.Error(err)
+			}
+		}
+		d, err := runWithin(t.Context(), o, spans{end: 300 * time.Millisecond, floor: 10 * time.Millisecond, cleanUp: 10 * time.Second})
+		if err != nil {
+			t.Errorf("%s: %v", engine, err)
+			continue
+		}
+		if reasons := strings.Join(d.Verdict.Reasons, "; "); d.Verdict.OK || !strings.Contains(reasons, "is not known") {
+			t.Errorf("%s: %q", engine, reasons)
 		}
 	}
 }
@@ -456,6 +572,22 @@ func TestRunCountsCostsAndWritesTheLog(t *testing.T) {
 	o.PIDs, o.Metrics = nil, "http://127.0.0.1:1/metrics"
 	if _, err := hurried(t.Context(), o); err == nil || !strings.Contains(err.Error(), "read metrics") || len(f.topics()) != 0 {
 		t.Errorf("metrics that nobody serves: %v", err)
+	}
+}
+
+// Where nobody says which process is the server, nothing is said of it, not even a 0.
+func TestNothingIsSaidOfAServerThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	d := f.run(f.load(workload.Produce, workload.Replay))
+	want := result.Costs{ClientCPU: d.Costs.ClientCPU, ClientRSS: d.Costs.ClientRSS, ClientSwitches: d.Costs.ClientSwitches}
+	if d.Costs != want {
+		t.Errorf("%+v", d.Costs)
+	}
+	for _, p := range d.Series {
+		if p.ServerCPU != nil || p.ServerRSS != nil {
+			t.Errorf("%+v", p)
+		}
 	}
 }
 

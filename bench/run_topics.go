@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -75,17 +76,31 @@ func (r *run) makeTopics(ctx context.Context, names []string) error {
 		configs[k] = &v
 	}
 	// Noted first: what is interrupted may have been made.
-	r.made = names
+	r.made = slices.Clone(names)
 	answers, err := r.admin.CreateTopics(ctx, int32(r.Spec.Partitions), int16(r.Spec.ReplicationFactor), configs, names...)
 	if err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
+	var failures []error
 	for _, a := range answers.Sorted() {
+		if a.Err != nil && !errors.Is(a.Err, kerr.RequestTimedOut) {
+			// It was not made, or it is somebody's: nothing of ours is there to be removed.
+			r.made = slices.DeleteFunc(r.made, func(name string) bool { return name == a.Topic })
+		}
 		if a.Err != nil {
-			return fmt.Errorf("create topic %q: %w %s", a.Topic, a.Err, a.ErrMessage)
+			failures = append(failures, fmt.Errorf("create topic %q with replication factor %d: %w %s", a.Topic, r.Spec.ReplicationFactor, a.Err, a.ErrMessage))
 		}
 	}
-	return nil
+	return first(failures)
+}
+
+// first is the first of the errors, if there is one: of a thousand topics that cannot
+// be made, all say the same.
+func first(failures []error) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	return failures[0]
 }
 
 // findPartitions fills r.partitions in, if all of them are served.
@@ -224,21 +239,32 @@ const (
 	fillLook        = 20 * time.Millisecond
 )
 
-// cleanUp removes the topics that were made.
+// cleanUp removes the topics that were made. Brokers that are being restarted have some
+// time to come back.
 func (r *run) cleanUp() error {
 	if len(r.made) == 0 || r.Keep {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), r.within.cleanUp)
 	defer cancel()
-	answers, err := r.admin.DeleteTopics(ctx, r.made...)
-	if err != nil {
-		return fmt.Errorf("remove the topics %v: %w", r.made, err)
-	}
-	for _, a := range answers.Sorted() {
-		if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
-			err = errors.Join(err, fmt.Errorf("remove topic %q: %w", a.Topic, a.Err))
+	r.say("clean up", 0)
+	for {
+		answers, err := r.admin.DeleteTopics(ctx, r.made...)
+		if err != nil {
+			if pause(ctx, askAgain) != nil {
+				return &LeftBehind{r.made, err}
+			}
+			continue
 		}
+		left := &LeftBehind{}
+		for _, a := range answers.Sorted() {
+			if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
+				left.Topics, left.Err = append(left.Topics, a.Topic), a.Err
+			}
+		}
+		if left.Err != nil {
+			return left
+		}
+		return nil
 	}
-	return err
 }

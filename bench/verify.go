@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"ringmain/bench/audit"
@@ -141,7 +143,7 @@ func Verify(ctx context.Context, o VerifyOptions) (*VerifyReport, error) {
 	err = v.run(ctx)
 	v.report.Kept = true
 	if v.mayRemove(err) {
-		if removing := v.remove(); removing != nil {
+		if removing := v.remove(v.state.Topic); removing != nil {
 			err = errors.Join(err, removing)
 		} else {
 			v.report.Kept = false
@@ -217,21 +219,21 @@ func (v *verification) mayRemove(err error) bool {
 	return v.Remove && err == nil
 }
 
-// remove deletes the topic, also when the context has ended.
-func (v *verification) remove() error {
+// remove deletes the topic and its account, also when the context has ended.
+func (v *verification) remove(topic string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), verifyCleanUpWithin)
 	defer cancel()
-	resp, err := v.admin.DeleteTopic(ctx, v.state.Topic)
+	resp, err := v.admin.DeleteTopic(ctx, topic)
 	if err == nil {
 		err = resp.Err
 	}
-	if err != nil {
-		return fmt.Errorf("delete topic %q: %w", v.state.Topic, err)
+	if err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return fmt.Errorf("delete topic %q: %w", topic, err)
 	}
 	if v.StatePath == "" {
 		return nil
 	}
-	if err := os.Remove(v.StatePath); err != nil {
+	if err := os.Remove(v.StatePath); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the state file: %w", err)
 	}
 	return nil

@@ -318,6 +318,24 @@ func TestInterruptedVerifyCleansUp(t *testing.T) {
 	}
 }
 
+// Who interrupts may come between the making of a topic and the answer.
+func TestVerifyInterruptedWhileItsTopicIsMadeCleansUp(t *testing.T) {
+	f := newFake(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	f.ControlKey(int16(kmsg.CreateTopics), func(kmsg.Request) (kmsg.Response, error, bool) {
+		stop()
+		time.Sleep(50 * time.Millisecond) // for the client to notice first; if it does not, the topic must go all the same
+		return nil, nil, false
+	})
+	if _, err := Verify(ctx, f.options(10)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if names := f.topics(); len(names) != 0 {
+		t.Fatalf("left behind: %v", names)
+	}
+}
+
 func TestVerifyGivesUpOnASilentBroker(t *testing.T) {
 	f := newFake(t)
 	f.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {

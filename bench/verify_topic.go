@@ -43,9 +43,15 @@ func (v *verification) newTopic(ctx context.Context) error {
 		case errors.Is(resp.Err, kerr.TopicAlreadyExists), errors.Is(err, kerr.TopicAlreadyExists):
 			return fmt.Errorf("topic %q is there already, and it may be somebody's; say that it is to be used, or name another one", name)
 		case resp.Err != nil:
-			return fmt.Errorf("create topic %q: %w %s", name, resp.Err, resp.ErrMessage)
+			return fmt.Errorf("create topic %q with replication factor %d: %w %s", name, v.Replication, resp.Err, resp.ErrMessage)
 		case err != nil:
-			return fmt.Errorf("create topic %q: %w", name, err)
+			// It may have been made all the same. A name that was drawn by lot is
+			// nobody else's; with another one that is not known.
+			err = fmt.Errorf("create topic %q: %w", name, err)
+			if v.Topic == "" {
+				return errors.Join(err, v.remove(name))
+			}
+			return err
 		}
 	}
 	v.state = audit.NewState(run, name, start, v.ValueBytes)
@@ -56,7 +62,7 @@ func (v *verification) newTopic(ctx context.Context) error {
 		err = v.save()
 	}
 	if err != nil && v.state.Made {
-		return errors.Join(err, v.remove())
+		return errors.Join(err, v.remove(v.state.Topic))
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"ringmain/bench/load"
@@ -55,6 +56,27 @@ func TestCatchUpReadsWhatWasThereOverAndOver(t *testing.T) {
 	}
 	if len(sum.Errors) > 0 {
 		t.Errorf("errors %v", sum.Errors)
+	}
+}
+
+// Records that were there and are there no more are a fault, wherever fetches read.
+func TestRecordsThatVanishAreErrors(t *testing.T) {
+	for _, mode := range []string{workload.CatchUp, workload.Random} {
+		t.Run(mode, func(t *testing.T) {
+			c := newCluster(t, 2)
+			c.fill(300)
+			r := begin(t, c.env(workload.Fetch, "fetch_max_bytes", "8KiB", "fetch_mode", mode))
+			r.until(records(load.Fetch, 300))
+			gone := kadm.Offsets{}
+			for _, p := range c.bounds() {
+				gone.AddOffset(p.Topic, p.Index, p.End, -1)
+			}
+			if _, err := c.admin.DeleteRecords(t.Context(), gone); err != nil {
+				t.Fatal(err)
+			}
+			r.until(func(sum *load.Interval) bool { return sum.Errors["OFFSET_OUT_OF_RANGE"] > 0 })
+			r.end()
+		})
 	}
 }
 

@@ -134,17 +134,13 @@ func consumerOptions(s *workload.Spec, from map[string]map[int32]kgo.Offset) []k
 		// The end of a log can be a record that is not data, and reading up to
 		// there must be seen.
 		kgo.KeepControlRecords(),
-	}
-	switch s.FetchMode {
-	case workload.Tail:
 		// Records that are gone before they were read are a fault to be seen, not
 		// to be passed over.
-		opts = append(opts, kgo.ConsumeResetOffset(kgo.NoResetOffset()))
-	case workload.Random:
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+	}
+	if s.FetchMode == workload.Random {
 		// What is fetched ahead would be thrown away.
-		opts = append(opts, kgo.MaxConcurrentFetches(0), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	default:
-		opts = append(opts, kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		opts = append(opts, kgo.MaxConcurrentFetches(0))
 	}
 	return opts
 }

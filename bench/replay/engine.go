@@ -8,10 +8,18 @@ import (
 	"ringmain/bench/workload"
 )
 
-// check says what of a load this engine cannot carry out.
+// check is Check, with what the environment lacks.
 func check(env *load.Env) error {
 	s := &env.Spec
-	stamped := env.Book != nil && s.Kind.Produces()
+	if s.Kind == workload.EndToEnd && env.Book == nil {
+		return fmt.Errorf("kind %s needs an account of the records", s.Kind)
+	}
+	return Check(s, env.Book != nil && s.Kind.Produces())
+}
+
+// Check says what of a load this engine cannot carry out; stamped means that its
+// records are told apart by a mark in each.
+func Check(s *workload.Spec, stamped bool) error {
 	switch {
 	case stamped && s.Codec != "none":
 		return fmt.Errorf("codec %s: engine replay cannot mark records inside of compressed batches, which kind %s needs: use codec none, or engine franz", s.Codec, s.Kind)
@@ -21,8 +29,6 @@ func check(env *load.Env) error {
 		return fmt.Errorf("in_flight %d: a fetch goes on where the one before ended, so engine replay has 1 on each connection; use more consumers", s.InFlight)
 	case s.Kind == workload.Storm && s.Rate.Bytes > 0:
 		return fmt.Errorf("rate %v: connections carry no records; give kind %s a number of connections a second", s.Rate, s.Kind)
-	case s.Kind == workload.EndToEnd && env.Book == nil:
-		return fmt.Errorf("kind %s needs an account of the records", s.Kind)
 	}
 	return nil
 }

@@ -32,47 +32,32 @@ func Parse(r io.Reader) (Spec, error) {
 	case len(text) > maxFileBytes:
 		return Spec{}, fmt.Errorf("more than %d bytes are no workload file", maxFileBytes)
 	}
-	// The kind comes first, for the defaults depend on it.
-	var kind struct {
-		Kind Kind `yaml:"kind"`
-	}
-	if err := yaml.Unmarshal(text, &kind); err != nil {
-		return Spec{}, plainYAML(err)
-	}
-	if !slices.Contains(Kinds(), kind.Kind) {
-		return Spec{}, fmt.Errorf("kind %q is not known; use %s", kind.Kind, strings.Join(kindNames(), ", "))
-	}
-	f := formOf(Defaults(kind.Kind))
 	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&f); err != nil {
-		return Spec{}, plainYAML(err)
+	var root yaml.Node
+	if err := dec.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
+		return Spec{}, err
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Spec{}, errors.New("there is a second document after the first; a file is one workload")
 	}
+	pairs, err := pairsOf(&root)
+	if err != nil {
+		return Spec{}, err
+	}
+	// The kind comes first, for the defaults depend on it.
+	at := slices.IndexFunc(pairs, func(p pair) bool { return p.key.Value == "kind" })
+	switch {
+	case at < 0:
+		return Spec{}, fmt.Errorf("there is no kind; add a line such as kind: produce (or %s)", strings.Join(kindNames()[1:], ", "))
+	case !slices.Contains(Kinds(), Kind(pairs[at].value.Value)):
+		return Spec{}, fmt.Errorf("line %d: kind %q is not known; use %s", pairs[at].value.Line, pairs[at].value.Value, strings.Join(kindNames(), ", "))
+	}
+	f := formOf(Defaults(Kind(pairs[at].value.Value)))
+	if err := decodeAll(pairs, &f); err != nil {
+		return Spec{}, err
+	}
 	s := f.spec()
 	return s, s.Validate()
-}
-
-// plainYAML says in our words what yaml says in its own: its messages name Go
-// types, which nobody who writes a file knows.
-func plainYAML(err error) error {
-	var wrong *yaml.TypeError
-	if !errors.As(err, &wrong) {
-		return err
-	}
-	var lines []error
-	for _, line := range wrong.Errors {
-		if cut, _, ok := strings.Cut(line, " not found in type"); ok {
-			line = strings.Replace(cut, "field ", "key ", 1) + " is not known"
-		}
-		if at := strings.LastIndex(line, " into "); at >= 0 {
-			line = strings.Replace(line[:at], "cannot unmarshal ", "not allowed here: ", 1)
-		}
-		lines = append(lines, errors.New(line))
-	}
-	return errors.Join(lines...)
 }
 
 // Write writes s as a file that Parse reads, with every field.

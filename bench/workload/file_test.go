@@ -62,18 +62,29 @@ func TestAFileSaysOnlyWhatIsDifferent(t *testing.T) {
 
 func TestWrongFilesAreRefusedByName(t *testing.T) {
 	for _, c := range []struct{ file, says string }{
-		{"kind: produce\nconections: 8\n", "key conections is not known"},
-		{"kind: bake\n", `kind "bake" is not known`},
-		{"acks: 1\n", `kind "" is not known`},
-		{"", `kind "" is not known`},
-		{"kind: produce\nacks: 2\n", `acks "2" is not all, 1 or 0`},
-		{"kind: produce\nduration: 20\n", `"20" is not a duration`},
-		{"kind: produce\npartitions: many\n", "not allowed here: !!str `many`"},
-		{"kind: produce\nrate: 0\n", "max is the one without bound"},
+		{"kind: produce\nconections: 8\n", "line 2: key conections is not known"},
+		{"\nkind: bake\n", `line 2: kind "bake" is not known`},
+		{"kind: [produce]\n", `line 1: kind "" is not known`},
+		{"acks: 1\n", "there is no kind"},
+		{"", "there is no kind"},
+		{"~\n", "there is no kind"},
+		{"- kind: produce\n", "line 1: a workload is keys with values"},
+		{"kind: produce\nacks: 2\n", `line 2: acks: acks "2" is not all, 1 or 0`},
+		{"kind: produce\n\nduration: 20\n", `line 3: duration: "20" is not a duration`},
+		{"kind: produce\npartitions: many\n", `line 2: partitions: "many" is not a whole number`},
+		{"kind: produce\npartitions: 3.5\n", `line 2: partitions: "3.5" is not a whole number`},
+		{"kind: produce\npartitions: [3]\n", "line 2: partitions: one value belongs here"},
+		{"kind: produce\nidempotent: maybe\n", `line 2: idempotent: "maybe" does not fit: produce with producer ids`},
+		{"kind: produce\ncompressibility: half\n", `line 2: compressibility: "half" does not fit: share of`},
+		{"kind: produce\ntopic_config: 5\n", `line 2: topic_config: "5" does not fit`},
+		{"kind: produce\ntopic_config:\n  a: [1]\n", "line 3: topic_config: each key of a topic's configuration has one value"},
+		{"kind: produce\nrate: 0\n", "line 2: rate: rate \"0\": a load needs a rate above 0; max is the one without bound"},
 		{"kind: produce\nconnections: 0\n", "connections 0 is not from 1 to"},
-		{"kind: produce\nkind: fetch\n", "already defined"},
+		{"kind: produce\nkind: fetch\n", "line 2: key kind is in line 1 already"},
 		{"kind: produce\n---\nkind: fetch\n", "second document"},
-		{"kind: produce\nrecord_size: uniform:9:1\n", "the low bound 9 is above"},
+		{"kind: produce\nrecord_size: uniform:9:1\n", "line 2: record_size: record size \"uniform:9:1\": the low bound 9 is above"},
+		{"kind: produce\nrate: [1\n", "did not find expected"},
+		{"kind: produce\nacks: 7\nlinger: soon\nspeed: 1\n", "line 4: key speed is not known"}, // and the others
 	} {
 		_, err := Parse(strings.NewReader(c.file))
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -15,9 +15,9 @@ type form struct {
 	Kind              Kind              `yaml:"kind" json:"kind"`
 	Engine            string            `yaml:"engine" json:"engine"`
 	Topic             string            `yaml:"topic,omitempty" json:"topic,omitempty"`
-	Topics            int               `yaml:"topics" json:"topics"`
-	Partitions        int               `yaml:"partitions" json:"partitions"`
-	ReplicationFactor int               `yaml:"replication_factor" json:"replication_factor"`
+	Topics            whole             `yaml:"topics" json:"topics"`
+	Partitions        whole             `yaml:"partitions" json:"partitions"`
+	ReplicationFactor whole             `yaml:"replication_factor" json:"replication_factor"`
 	TopicConfig       map[string]string `yaml:"topic_config,omitempty" json:"topic_config,omitempty"`
 	RecordSize        SizeDist          `yaml:"record_size" json:"record_size"`
 	Keys              keys              `yaml:"keys" json:"keys"`
@@ -25,13 +25,13 @@ type form struct {
 	BatchBytes        size              `yaml:"batch_bytes" json:"batch_bytes"`
 	Linger            span              `yaml:"linger" json:"linger"`
 	Codec             string            `yaml:"codec" json:"codec"`
-	Level             int               `yaml:"level" json:"level"`
+	Level             whole             `yaml:"level" json:"level"`
 	Compressibility   float64           `yaml:"compressibility" json:"compressibility"`
-	Connections       int               `yaml:"connections" json:"connections"`
-	InFlight          int               `yaml:"in_flight" json:"in_flight"`
+	Connections       whole             `yaml:"connections" json:"connections"`
+	InFlight          whole             `yaml:"in_flight" json:"in_flight"`
 	Acks              acks              `yaml:"acks" json:"acks"`
 	Idempotent        bool              `yaml:"idempotent" json:"idempotent"`
-	Consumers         int               `yaml:"consumers" json:"consumers"`
+	Consumers         whole             `yaml:"consumers" json:"consumers"`
 	FetchMode         string            `yaml:"fetch_mode" json:"fetch_mode"`
 	FetchMaxBytes     size              `yaml:"fetch_max_bytes" json:"fetch_max_bytes"`
 	FetchMinBytes     size              `yaml:"fetch_min_bytes" json:"fetch_min_bytes"`
@@ -40,19 +40,19 @@ type form struct {
 	Rate              Rate              `yaml:"rate" json:"rate"`
 	Duration          span              `yaml:"duration" json:"duration"`
 	WarmUp            span              `yaml:"warm_up" json:"warm_up"`
-	Seed              int64             `yaml:"seed" json:"seed"`
+	Seed              whole             `yaml:"seed" json:"seed"`
 }
 
 func formOf(s Spec) form {
 	return form{
 		Name: s.Name, Description: s.Description, Kind: s.Kind, Engine: s.Engine,
-		Topic: s.Topic, Topics: s.Topics, Partitions: s.Partitions, ReplicationFactor: s.ReplicationFactor, TopicConfig: s.TopicConfig,
+		Topic: s.Topic, Topics: whole(s.Topics), Partitions: whole(s.Partitions), ReplicationFactor: whole(s.ReplicationFactor), TopicConfig: s.TopicConfig,
 		RecordSize: s.Record, Keys: keys(s.Key), KeySize: size(s.Key.Bytes),
-		BatchBytes: size(s.BatchBytes), Linger: span(s.Linger), Codec: s.Codec, Level: s.Level, Compressibility: s.Compressibility,
-		Connections: s.Connections, InFlight: s.InFlight, Acks: acks(s.Acks), Idempotent: s.Idempotent,
-		Consumers: s.Consumers, FetchMode: s.FetchMode, FetchMaxBytes: size(s.FetchMaxBytes), FetchMinBytes: size(s.FetchMinBytes),
+		BatchBytes: size(s.BatchBytes), Linger: span(s.Linger), Codec: s.Codec, Level: whole(s.Level), Compressibility: s.Compressibility,
+		Connections: whole(s.Connections), InFlight: whole(s.InFlight), Acks: acks(s.Acks), Idempotent: s.Idempotent,
+		Consumers: whole(s.Consumers), FetchMode: s.FetchMode, FetchMaxBytes: size(s.FetchMaxBytes), FetchMinBytes: size(s.FetchMinBytes),
 		FetchMaxWait: span(s.FetchMaxWait), Fill: size(s.FillBytes),
-		Rate: s.Rate, Duration: span(s.Duration), WarmUp: span(s.WarmUp), Seed: s.Seed,
+		Rate: s.Rate, Duration: span(s.Duration), WarmUp: span(s.WarmUp), Seed: whole(s.Seed),
 	}
 }
 
@@ -61,13 +61,13 @@ func (f form) spec() Spec {
 	key.Bytes = int(f.KeySize)
 	return Spec{
 		Name: f.Name, Description: f.Description, Kind: f.Kind, Engine: f.Engine,
-		Topic: f.Topic, Topics: f.Topics, Partitions: f.Partitions, ReplicationFactor: f.ReplicationFactor, TopicConfig: f.TopicConfig,
+		Topic: f.Topic, Topics: int(f.Topics), Partitions: int(f.Partitions), ReplicationFactor: int(f.ReplicationFactor), TopicConfig: f.TopicConfig,
 		Record: f.RecordSize, Key: key,
-		BatchBytes: int(f.BatchBytes), Linger: time.Duration(f.Linger), Codec: f.Codec, Level: f.Level, Compressibility: f.Compressibility,
-		Connections: f.Connections, InFlight: f.InFlight, Acks: int(f.Acks), Idempotent: f.Idempotent,
-		Consumers: f.Consumers, FetchMode: f.FetchMode, FetchMaxBytes: int(f.FetchMaxBytes), FetchMinBytes: int(f.FetchMinBytes),
+		BatchBytes: int(f.BatchBytes), Linger: time.Duration(f.Linger), Codec: f.Codec, Level: int(f.Level), Compressibility: f.Compressibility,
+		Connections: int(f.Connections), InFlight: int(f.InFlight), Acks: int(f.Acks), Idempotent: f.Idempotent,
+		Consumers: int(f.Consumers), FetchMode: f.FetchMode, FetchMaxBytes: int(f.FetchMaxBytes), FetchMinBytes: int(f.FetchMinBytes),
 		FetchMaxWait: time.Duration(f.FetchMaxWait), FillBytes: int64(f.Fill),
-		Rate: f.Rate, Duration: time.Duration(f.Duration), WarmUp: time.Duration(f.WarmUp), Seed: f.Seed,
+		Rate: f.Rate, Duration: time.Duration(f.Duration), WarmUp: time.Duration(f.WarmUp), Seed: int64(f.Seed),
 	}
 }
 

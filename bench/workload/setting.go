@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -52,21 +51,13 @@ var settings = []Setting{
 
 // Set changes one field by the key and the text that it has in a file.
 func (s *Spec) Set(key, text string) error {
-	known := false
-	for _, setting := range settings {
-		known = known || setting.Key == key
-	}
-	if !known {
+	if settingOf(key) == nil {
 		return fmt.Errorf("a workload has no setting %q", key)
 	}
 	f := formOf(*s)
-	pair := yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
-		{Kind: yaml.ScalarNode, Value: key},
-		{Kind: yaml.ScalarNode, Value: text},
-	}}
-	if err := pair.Decode(&f); err != nil {
-		// There is no line to speak of.
-		return fmt.Errorf("%s", strings.TrimPrefix(plainYAML(err).Error(), "line 0: "))
+	p := pair{&yaml.Node{Kind: yaml.ScalarNode, Value: key}, &yaml.Node{Kind: yaml.ScalarNode, Value: text}}
+	if err := p.decode(&f); err != nil {
+		return err
 	}
 	*s = f.spec()
 	return nil

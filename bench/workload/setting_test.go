@@ -62,7 +62,7 @@ func TestASettingKeepsTheOthers(t *testing.T) {
 	}
 	s := Defaults(Produce)
 	for _, c := range []struct{ key, text, says string }{
-		{"partition", "3", `no setting "partition"`}, {"partitions", "x", "not allowed here"},
+		{"partition", "3", `no setting "partition"`}, {"partitions", "x", "is not a whole number"},
 		{"rate", "fast", `"fast" is not a number`}, {"name", "x", "no setting"},
 	} {
 		err := s.Set(c.key, c.text)

@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"ringmain/bench"
 	"ringmain/bench/result"
 	"ringmain/bench/workload"
+	"ringmain/cmd/ringmain/internal/connection"
 	"ringmain/cmd/ringmain/internal/show"
 )
 
@@ -139,6 +141,9 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 		if slo, err = bench.ParseSLO(f.slo); err != nil {
 			return usagef("--slo: %w", err)
 		}
+		if err := bench.CheckSearch(&spec); err != nil {
+			return usagef("--find-knee: %w", err)
+		}
 	}
 	format, err := t.format()
 	if err != nil {
@@ -164,7 +169,7 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 		d, err = with.run(ctx, o)
 	}
 	gauge.Stop()
-	failures := []error{c.Explain(err), endLog()}
+	failures := []error{explained(c, err), endLog()}
 	if d == nil {
 		return errors.Join(failures...)
 	}
@@ -175,6 +180,37 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 	}
 	failures = append(failures, f.save(d), unusable(d))
 	return errors.Join(failures...)
+}
+
+// explained is what c says of an error of a measurement. Where a broker refused
+// something, it is with what was asked, and with what the broker said.
+func explained(c *connection.Conn, err error) error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		var each []error
+		for _, one := range all.Unwrap() {
+			each = append(each, explained(c, one))
+		}
+		return errors.Join(each...)
+	}
+	var broken *bench.BrokenLoad
+	var left *bench.LeftBehind
+	if errors.As(err, &broken) || errors.As(err, &left) {
+		return err // what was reached went away: how to reach it is not the question
+	}
+	said := c.Explain(err)
+	var refusal *connection.Refusal
+	var code *kerr.Error
+	if !errors.As(said, &refusal) || !errors.As(err, &code) {
+		return said
+	}
+	what, words, ok := strings.Cut(err.Error(), ": "+code.Error())
+	if ok {
+		refusal.What = what
+	}
+	if words = strings.Trim(words, ": "); words != "" {
+		refusal.Message = words
+	}
+	return said
 }
 
 // openLog opens the histogram log, if one is asked for; whoever calls it calls

@@ -148,5 +148,5 @@ func (m *match) measure(ctx context.Context, c *contender) (d *result.Document, 
 	defer done()
 	o.Client, o.Bootstrap = conn.Opts(), strings.Split(conn.Bootstrap(), ",")
 	d, err = m.with.run(ctx, o)
-	return d, conn.Explain(err)
+	return d, explained(conn, err)
 }

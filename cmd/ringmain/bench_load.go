@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ringmain/bench"
 	"ringmain/bench/workload"
 )
 
@@ -112,7 +113,7 @@ func (f *loadFlags) spec(cmd *cobra.Command, args []string) (workload.Spec, erro
 		}
 		s.TopicConfig[kv[0]] = kv[1]
 	}
-	if err := s.Validate(); err != nil {
+	if err := bench.Check(&s); err != nil {
 		return s, usageError{err}
 	}
 	return s, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,8 +68,8 @@ func (f *tableFlags) finish(cmd *cobra.Command, t *target, result table.Table, p
 
 // tableSummary says in a sentence what the table shows.
 func tableSummary(t table.Table) string {
-	if broken := t.Broken(); broken > 0 {
-		return fmt.Sprintf("%d of %s do not hold", broken, plural(len(t.Rows), "row"))
+	if broken := t.Broken(); len(broken) > 0 {
+		return fmt.Sprintf("%d of %s %s not hold: %s", len(broken), plural(len(t.Rows), "row"), pick(len(broken) == 1, "does", "do"), strings.Join(broken, ", "))
 	}
 	return fmt.Sprintf("all bounds of %s hold", plural(len(t.Rows), "row"))
 }

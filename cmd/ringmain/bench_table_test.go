@@ -28,7 +28,7 @@ func TestBenchTableBesideKafka(t *testing.T) {
 	if code != exitFailure {
 		t.Errorf("exit code %d", code)
 	}
-	has(t, errOut, "1 of 2: P3 produce-64k-flush-each", "2 of 2: P7m fetch-1m", "2 of 2 rows do not hold")
+	has(t, errOut, "1 of 2: P3 produce-64k-flush-each", "2 of 2: P7m fetch-1m", "2 of 2 rows do not hold: P3, P7m")
 	has(t, out, "b: "+b+" against Apache Kafka <4>, medians of 2 rounds", "≥ 3 x", "KAFKA", "not measured")
 	if len(s.asked) != 8 {
 		t.Fatalf("%d rounds were measured", len(s.asked))
@@ -54,7 +54,7 @@ func TestBenchTableBesideKafka(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	has(t, string(html), "The hot path", "2 of 2 rows do not hold", "Apache Kafka &lt;4&gt;", "P7m fetch-1m", "the last of 2 rounds", `class="worse"`)
+	has(t, string(html), "The hot path", "2 of 2 rows do not hold: P3, P7m", "Apache Kafka &lt;4&gt;", "P7m fetch-1m", "the last of 2 rounds", `class="worse"`)
 	if left, _ := os.ReadDir(dir); len(left) != 2 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -92,7 +92,7 @@ func TestBenchTableGoesOnBehindARowThatFails(t *testing.T) {
 	}}}
 	code, out, errOut := tableLine(t, s, "--a", a, "--b", b, "--rows", "P8-alone,P13", "--rounds", "1", "--output", "json")
 	has(t, out, `"failure": "round 1 of 2, a: `+a, "1 request failed", `"row": "P13-idle"`)
-	has(t, errOut, "2 of 3 rows do not hold") // nor does P13-idle, which nobody measures here
+	has(t, errOut, "2 of 3 rows do not hold: ") // nor does P13-idle, which nobody measures here
 	if code != exitFailure {
 		t.Errorf("exit code %d", code)
 	}

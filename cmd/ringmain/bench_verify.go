@@ -152,7 +152,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, t *target) error {
 	r, err := bench.Verify(ctx, o)
 	gauge.Stop()
 	if r == nil {
-		return c.Explain(err)
+		return explained(c, err)
 	}
 	return errors.Join(printed(cmd, t, r, nil, nil), f.write(cmd, t, r), err)
 }

@@ -18,7 +18,10 @@ const (
 )
 
 // point is a pair of values, before any scale.
-type point struct{ x, y float64 }
+type point struct {
+	x, y float64
+	full bool // its dot is filled
+}
 
 // curve is one line of a chart.
 type curve struct {
@@ -101,7 +104,11 @@ func draw(a axes, curves []curve) chart {
 			fmt.Fprintf(&path, "%s%s %s", pen, coordinate(x(p.x)), coordinate(y(p.y)))
 			pen = "L"
 			if k.dots || len(k.points) == 1 {
-				c.Dots = append(c.Dots, dot{coordinate(x(p.x)), coordinate(y(p.y)), class(k), fmt.Sprintf("%s: %s at %s", k.name, a.value(p.y), a.xValue(p.x))})
+				style := class(k)
+				if p.full {
+					style += " full"
+				}
+				c.Dots = append(c.Dots, dot{coordinate(x(p.x)), coordinate(y(p.y)), style, fmt.Sprintf("%s: %s at %s", k.name, a.value(p.y), a.xValue(p.x))})
 			}
 		}
 		if path.Len() == 0 {

@@ -22,7 +22,7 @@ func TestCurvesStayInTheDrawing(t *testing.T) {
 
 func TestAGapBreaksTheLine(t *testing.T) {
 	a := axes{x: linear(4), y: linear(4), value: number, xValue: number}
-	c := draw(a, []curve{{name: "k", points: []point{{0, 1}, {1, gap}, {2, 1}, {3, 2}}}})
+	c := draw(a, []curve{{name: "k", points: []point{{x: 0, y: 1}, {x: 1, y: gap}, {x: 2, y: 1}, {x: 3, y: 2}}}})
 	if got := regexp.MustCompile(`[0-9. ]+`).ReplaceAllString(c.Lines[0].Path, ""); got != "MML" {
 		t.Errorf("pen strokes %q", got)
 	}

@@ -24,7 +24,7 @@ func course(runs []Run, label string, zeros, faint bool, of func(Second) float64
 			if v == 0 && !zeros {
 				v = gap
 			}
-			k.points = append(k.points, point{s.At, v})
+			k.points = append(k.points, point{x: s.At, y: v})
 		}
 		if highest([]curve{k}) > 0 {
 			out = append(out, k)
@@ -68,8 +68,8 @@ func distribution(runs []Run) (chart, bool) {
 			if p.Percent > lastPercentile {
 				continue // the largest value alone is in the table
 			}
-			corrected.points = append(corrected.points, point{p.Percent, positive(p.Corrected)})
-			uncorrected.points = append(uncorrected.points, point{p.Percent, positive(p.Uncorrected)})
+			corrected.points = append(corrected.points, point{x: p.Percent, y: positive(p.Corrected)})
+			uncorrected.points = append(uncorrected.points, point{x: p.Percent, y: positive(p.Uncorrected)})
 		}
 		for _, k := range []curve{corrected, uncorrected} {
 			if highest([]curve{k}) > 0 {
@@ -89,8 +89,8 @@ func latencyAgainstLoad(runs []Run) (chart, bool) {
 		p50 := curve{name: named(r, runs, "p50"), colour: i, faint: true, dots: true}
 		p99 := curve{name: named(r, runs, "p99"), colour: i, dots: true}
 		for _, l := range r.Loads {
-			p50.points = append(p50.points, point{l.RequestsPerSecond, positive(l.P50Us)})
-			p99.points = append(p99.points, point{l.RequestsPerSecond, positive(l.P99Us)})
+			p50.points = append(p50.points, point{l.RequestsPerSecond, positive(l.P50Us), l.Held})
+			p99.points = append(p99.points, point{l.RequestsPerSecond, positive(l.P99Us), l.Held})
 		}
 		if len(r.Loads) > 0 {
 			lower, upper = append(lower, p50), append(upper, p99)
@@ -101,7 +101,7 @@ func latencyAgainstLoad(runs []Run) (chart, bool) {
 	}
 	curves := append(lower, upper...)
 	high := max(highest(curves), 1.5*bound) // room for the bound's name above it
-	return draw(axes{title: "Latency against load", note: "each dot is one run at one rate", xLabel: "requests a second",
+	return draw(axes{title: "Latency against load", note: "each dot is one run at one rate, filled where it held the bound", xLabel: "requests a second",
 		x: linear(widest(curves)), y: logarithmic(lowest(curves), high, duration), value: duration, bound: bound, boundName: "bound " + duration(bound),
 		xValue: func(v float64) string { return number(v) + " requests a second" }}, curves), len(curves) > 0
 }

@@ -39,6 +39,9 @@ func FromDocument(name string, d *result.Document) Run {
 		r.Seconds = append(r.Seconds, s)
 	}
 	for _, p := range d.Curve {
+		if p.Asked == nil {
+			continue // a closed loop has no rate that it could have held
+		}
 		r.Loads = append(r.Loads, Load{p.Reached.Requests, float64(p.Corrected.P50), float64(p.Corrected.P99), p.Holds})
 	}
 	sort.SliceStable(r.Loads, func(i, j int) bool { return r.Loads[i].RequestsPerSecond < r.Loads[j].RequestsPerSecond })
@@ -105,6 +108,7 @@ func summary(d *result.Document) []Fact {
 		} else {
 			f.add("knee at "+k.SLO, "no rate held it")
 		}
+		f.add("closed loop", rates(k.MaxRate))
 	}
 	if i := d.Idle; i != nil {
 		f.add("connections", number(float64(i.Connections)))

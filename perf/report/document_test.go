@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,8 @@ func document() *result.Document {
 	}
 	for i := range 10 {
 		d.Series = append(d.Series, result.Point{Second: float64(i), Bytes: 199e6, P50: 200, P99: 1900, ServerCPU: &cores})
-		d.Curve = append(d.Curve, result.CurvePoint{Reached: result.Rates{Requests: float64(20_000 - 1000*i)}, Corrected: latency.Percentiles{P50: 300, P99: 2000}, Holds: true})
+		rates := result.Rates{Requests: float64(20_000 - 1000*i)}
+		d.Curve = append(d.Curve, result.CurvePoint{Asked: &rates, Reached: rates, Corrected: latency.Percentiles{P50: 300, P99: 2000}, Holds: true})
 	}
 	return d
 }
@@ -66,6 +68,36 @@ func TestLoadsAreInOrder(t *testing.T) {
 			t.Errorf("%v after %v", l.RequestsPerSecond, last)
 		}
 		last = l.RequestsPerSecond
+	}
+}
+
+// A search begins with a closed loop. Its latency is that of a full queue, which a curve of open loops would be
+// bent by.
+func TestClosedLoopIsNoPointOfTheCurve(t *testing.T) {
+	d := document()
+	most := result.Rates{Requests: 90_000}
+	d.Knee.MaxRate = &most
+	d.Curve = append([]result.CurvePoint{{Reached: most, Corrected: latency.Percentiles{P50: 9000, P99: 9000}}}, d.Curve...)
+	r := FromDocument("a", d)
+	if len(r.Loads) != len(d.Curve)-1 || r.Loads[len(r.Loads)-1].RequestsPerSecond != 20_000 {
+		t.Errorf("the curve has %v", r.Loads)
+	}
+	if !slices.Contains(r.Summary, Fact{"closed loop", "90k requests/s"}) {
+		t.Errorf("the summary does not say how much went at most: %v", r.Summary)
+	}
+}
+
+func TestDotsTellWhatHeld(t *testing.T) {
+	r := Run{Name: "a", BoundUs: 1000, Loads: []Load{{1000, 100, 900, true}, {2000, 200, 1900, false}}}
+	drawn, _ := latencyAgainstLoad([]Run{r})
+	filled := 0
+	for _, d := range drawn.Dots {
+		if strings.Contains(d.Class, "full") {
+			filled++
+		}
+	}
+	if len(drawn.Dots) != 4 || filled != 2 {
+		t.Errorf("%d of %d dots are filled, want 2 of 4", filled, len(drawn.Dots))
 	}
 }
 

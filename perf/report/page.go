@@ -82,7 +82,7 @@ type Second struct {
 	Errors            int64
 }
 
-// Load is one step of the curve of latency against load.
+// Load is one step of the curve of latency against load: a run at one rate.
 type Load struct {
 	RequestsPerSecond float64 // reached
 	P50Us, P99Us      float64

@@ -78,14 +78,14 @@ func (t Table) ours(row, figure string) *float64 {
 	return nil
 }
 
-// Broken is how many rows have bounds that do not hold.
-func (t Table) Broken() (n int) {
+// Broken is the names of the rows that have bounds that do not hold.
+func (t Table) Broken() (names []string) {
 	for _, m := range t.Rows {
 		if !m.Holds() {
-			n++
+			names = append(names, m.Row)
 		}
 	}
-	return n
+	return names
 }
 
 // add appends a row and judges the whole again.
