@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"golang.org/x/sys/unix"
+
+	"ringmain/partition"
 )
 
 // descriptors is how the process's open files are shared out: one budget, so
@@ -15,7 +17,7 @@ type descriptors struct {
 }
 
 // reservedDescriptors are kept for what is neither: the metadata log, event
-// loops, rings, the HTTP port, directories and checkpoints.
+// loops, the HTTP port, directories and checkpoints.
 const reservedDescriptors = 256
 
 // unsyncedShare of the logs' descriptors (one in so many) are not in the budget of
@@ -23,8 +25,9 @@ const reservedDescriptors = 256
 const unsyncedShare = 4
 
 // shareDescriptors gives the logs a third of what the limit allows and the
-// connections the rest. limit is ringmain.open.files, 0 for the process's own.
-func shareDescriptors(limit int) descriptors {
+// connections the rest. limit is ringmain.open.files, 0 for the process's own; each shard has
+// a ring for each of its backends.
+func shareDescriptors(limit, shards int) descriptors {
 	var r unix.Rlimit
 	most := 1 << 20
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err == nil && r.Cur < math.MaxInt32 {
@@ -33,7 +36,8 @@ func shareDescriptors(limit int) descriptors {
 	if limit == 0 || limit > most {
 		limit = most
 	}
-	usable := max(limit-reservedDescriptors, limit/2, 8)
+	rings := shards * (1 + partition.SyncLanes)
+	usable := max(limit-reservedDescriptors-rings, limit/2, 8)
 	logs := max(usable/3, 4)
 	return descriptors{connections: usable - logs, logs: logs, unsynced: logs + (limit-usable)/2}
 }

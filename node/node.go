@@ -55,7 +55,7 @@ const stopTimeout = 5 * time.Second
 // Start builds a node and returns when it serves. On an error everything that
 // was started is stopped again. level is log's, for clients to change.
 func Start(ctx context.Context, cfg *config.Server, build Build, log *slog.Logger, level *slog.LevelVar) (*Node, error) {
-	n := &Node{cfg: cfg, build: build, log: log, level: level, fs: vfs.OS{}, begun: processStart(), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles)}
+	n := &Node{cfg: cfg, build: build, log: log, level: level, fs: vfs.OS{}, begun: processStart(), metrics: metrics.New(1), descriptors: shareDescriptors(cfg.OpenFiles, shards(cfg))}
 	if err := n.start(ctx); err != nil {
 		n.abandon()
 		return nil, err
@@ -108,7 +108,15 @@ func (n *Node) start(ctx context.Context) error {
 	return nil
 }
 
-// startShards starts one shard for every two processors, each with the backend
+// shards is how many there are: one for every two processors, if ringmain.appenders does not say.
+func shards(cfg *config.Server) int {
+	if cfg.Appenders > 0 {
+		return cfg.Appenders
+	}
+	return max(1, processors()/2)
+}
+
+// startShards starts the shards, each with backends of the kind
 // that suits the first log directory.
 func (n *Node) startShards() error {
 	factory, name, why, err := segment.ProbeIO(n.cfg.LogDirs[0], n.cfg.IOEngine)
@@ -116,12 +124,8 @@ func (n *Node) startShards() error {
 		return err
 	}
 	n.log.Info("log backend chosen", "backend", name, "why", why)
-	count := n.cfg.Appenders
-	if count == 0 {
-		count = max(1, processors()/2)
-	}
 	cfg := partition.Config{SyncBytes: n.cfg.SyncBytes, JournalBytes: n.cfg.JournalBytes, SyncAge: time.Duration(n.cfg.SyncMs) * time.Millisecond, Pressed: n.files.Pressed, Observe: observer{n.metrics}}
-	for i := range count {
+	for i := range shards(n.cfg) {
 		cfg.Number = i
 		write, err := factory()
 		if err != nil {

@@ -188,7 +188,7 @@ func (l *Log) shorten(s *segment, pos int64) error {
 	if err := s.file.f.Truncate(pos); err != nil {
 		return err
 	}
-	if err := s.file.f.SyncData(); err != nil {
+	if err := s.file.syncData(); err != nil {
 		return err
 	}
 	s.doomIndex()

@@ -54,6 +54,10 @@ type File struct {
 	base  int64
 	kind  string // logSuffix or indexSuffix
 	sound sound  // which bytes of a .log this process knows
+	// Syncs are one at a time, and a failed one is remembered: the system tells of an error
+	// once for each descriptor, so of two at once one would hear that all is well.
+	syncing sync.Mutex
+	syncErr error
 	// What the open found of a .log: its size, and the offset at which these bytes must end.
 	found, end int64
 }
@@ -127,6 +131,33 @@ func (f *File) Release() {
 	}
 }
 
+// beginSync waits for the sync that is under way, if there is one. After an error, which is that
+// of an earlier sync and final, there is nothing to end.
+func (f *File) beginSync() error {
+	f.syncing.Lock()
+	if err := f.syncErr; err != nil {
+		f.syncing.Unlock()
+		return err
+	}
+	return nil
+}
+
+// endSync takes the result of the sync.
+func (f *File) endSync(err error) {
+	f.syncErr = err
+	f.syncing.Unlock()
+}
+
+// syncData makes the bytes and the size durable. A reference must be held.
+func (f *File) syncData() error {
+	if err := f.beginSync(); err != nil {
+		return err
+	}
+	err := f.f.SyncData()
+	f.endSync(err)
+	return err
+}
+
 // tryClose closes the descriptor if nobody uses it.
 func (f *File) tryClose() bool {
 	mu := f.home.budget.stripe(f)
@@ -161,10 +192,14 @@ type FileBudget struct {
 	// exceeded: more than max are open. What is given back is then closed at once.
 	exceeded atomic.Bool
 	locks    [64]sync.Mutex // serialise open and close of one file
+	// naming has a place for each directory that may be open to make new names durable.
+	naming chan struct{}
 }
 
 // NewFileBudget allows limit open segment and index files (at least 16).
-func NewFileBudget(limit int) *FileBudget { return &FileBudget{max: max(limit, 16)} }
+func NewFileBudget(limit int) *FileBudget {
+	return &FileBudget{max: max(limit, 16), naming: make(chan struct{}, parallelSyncs)}
+}
 
 // BoundUnsynced makes appends that need one more file fail while so many are open:
 // files with unsynced bytes must leave the descriptors by which they are synced, and

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -78,12 +79,20 @@ func (m *many) ready() {
 	}
 }
 
+// hasFailed: a sync of the log's files behind the journal has failed, which every later
+// one of the same file is told too.
+func (m *many) hasFailed(l *Log) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Contains(m.failed, l)
+}
+
 // round appends to some logs and makes all durable as a syncer does.
 func (m *many) round(share float64) {
 	m.t.Helper()
 	var touched []*Log
 	for i, l := range m.logs {
-		if m.rng.Float64() > share {
+		if m.rng.Float64() > share || m.hasFailed(l) {
 			continue
 		}
 		b := batchOf(t0+int64(m.rng.IntN(1000)), 1+m.rng.IntN(3), m.rng.IntN(300))
@@ -127,20 +136,31 @@ func (m *many) sync() {
 	}
 	done := m.journals.Commit(small, 0)
 	var rest []*File
+	var of []int
 	journaled := map[int]bool{}
 	for k := range all {
 		if at, ok := place[k]; ok && done != nil && done[at] {
 			journaled[owner[k]] = true
 			m.done++
 		} else {
-			rest = append(rest, all[k].File)
+			rest, of = append(rest, all[k].File), append(of, owner[k])
 		}
 	}
-	if errs := m.io.Sync(rest); errs != nil {
-		m.t.Fatal(errs)
+	failed := map[int]error{}
+	for k, err := range m.io.Sync(rest) {
+		if err == nil {
+			continue
+		}
+		if !m.hasFailed(m.logs[of[k]]) {
+			m.t.Fatal(err)
+		}
+		failed[of[k]] = err
 	}
 	for i, to := range upTo {
-		m.logs[i].EndSync(to, journaled[i], nil)
+		m.logs[i].EndSync(to, journaled[i], failed[i])
+		if failed[i] != nil {
+			continue
+		}
 		m.durable[i] = m.logs[i].SyncedOffset()
 		if m.durable[i] != m.logs[i].EndOffset() {
 			m.t.Fatalf("log %d: durable to %d of %d", i, m.durable[i], m.logs[i].EndOffset())

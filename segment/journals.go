@@ -141,7 +141,7 @@ func (j *Journals) Commit(ds []Dirty, beside int) (done []bool) {
 func (j *Journals) of(root string, fsys vfs.FS) *dirJournal {
 	d := j.dirs[root]
 	if d == nil {
-		d = &dirJournal{owner: j, syncer: NewPwritevIO(), stop: make(chan struct{})}
+		d = &dirJournal{owner: j, syncer: newPwritevIO(parallelSyncs), stop: make(chan struct{})}
 		j.dirs[root] = d
 		d.make(fsys, root)
 	}

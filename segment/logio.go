@@ -35,13 +35,18 @@ type LogIO interface {
 	Close() error
 }
 
-// parallelSyncs is how many fdatasyncs the backend without a ring keeps going:
-// more gain nothing (docs/decisions/0012).
-const parallelSyncs = 16
+const (
+	// parallelSyncs is how many fdatasyncs without a ring are kept going: more gain
+	// nothing (docs/decisions/0012).
+	parallelSyncs = 16
+	// laneSyncs is one backend's part of them, of which a shard has eight.
+	laneSyncs = parallelSyncs / 8
+)
 
 // pwritevIO is the backend for every system.
 type pwritevIO struct {
 	work chan syncJob
+	pool int // goroutines that sync
 	once sync.Once
 }
 
@@ -53,7 +58,9 @@ type syncJob struct {
 
 // NewPwritevIO makes the backend that every system has: one pwritev per file,
 // fdatasync from a small pool.
-func NewPwritevIO() LogIO { return &pwritevIO{work: make(chan syncJob)} }
+func NewPwritevIO() LogIO { return newPwritevIO(laneSyncs) }
+
+func newPwritevIO(pool int) *pwritevIO { return &pwritevIO{work: make(chan syncJob), pool: pool} }
 
 func (*pwritevIO) Name() string { return "pwritev" }
 
@@ -73,10 +80,10 @@ func (p *pwritevIO) Sync(files []*File) []error {
 	}
 	errs := syncNames(files)
 	p.once.Do(func() {
-		for range parallelSyncs {
+		for range p.pool {
 			go func() {
 				for j := range p.work {
-					*j.err = j.file.f.SyncData()
+					*j.err = j.file.syncData()
 					j.wg.Done()
 				}
 			}()
@@ -140,7 +147,7 @@ func syncInTurn(files []*File) []error {
 		if errs != nil && errs[i] != nil {
 			continue
 		}
-		if err := f.f.SyncData(); err != nil {
+		if err := f.syncData(); err != nil {
 			errs = setErr(errs, len(files), i, err)
 		}
 	}
@@ -194,7 +201,10 @@ func syncNames(files []*File) []error {
 	var workers sync.WaitGroup
 	work := func() {
 		for n := next.Add(1) - 1; n < int64(len(dirs)); n = next.Add(1) - 1 {
+			naming := dirs[n].home.budget.naming
+			naming <- struct{}{}
 			dirs[n].sync(roots)
+			<-naming
 		}
 	}
 	for range min(parallelSyncs, len(dirs)) - 1 {

@@ -175,12 +175,17 @@ func (r *ringIO) Sync(files []*File) []error {
 			}
 			fd := files[i].f.WriteFd()
 			if fd < 0 || r.broken != nil {
-				if err := files[i].f.SyncData(); err != nil {
+				if err := files[i].syncData(); err != nil {
 					errs = setErr(errs, len(files), i, err)
 				}
 				continue
 			}
+			if err := files[i].beginSync(); err != nil {
+				errs = setErr(errs, len(files), i, err)
+				continue
+			}
 			if err := r.syncs.PushSync(fd, n); err != nil {
+				files[i].endSync(nil) // it was not begun
 				errs = setErr(errs, len(files), i, err)
 				continue
 			}
@@ -190,14 +195,18 @@ func (r *ringIO) Sync(files []*File) []error {
 		if n > 0 {
 			if err := r.syncs.Run(r.syncRes[:n]); err != nil {
 				for _, k := range r.syncItem[:n] {
-					errs = setErr(errs, len(files), k, fmt.Errorf("%w: %w", ErrStorage, err))
+					lost := fmt.Errorf("%w: %w", ErrStorage, err)
+					files[k].endSync(lost)
+					errs = setErr(errs, len(files), k, lost)
 				}
 				r.dead, r.syncs, r.broken = append(r.dead, r.syncs), nil, err
 				from = i
 				continue
 			}
 			for tag, k := range r.syncItem[:n] {
-				if err := finishSync(files[k], r.syncRes[tag]); err != nil {
+				err := finishSync(files[k], r.syncRes[tag])
+				files[k].endSync(err)
+				if err != nil {
 					errs = setErr(errs, len(files), k, err)
 				}
 			}

@@ -2,8 +2,11 @@ package segment
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"ringmain/internal/vfs"
@@ -103,5 +106,56 @@ func BenchmarkGroupSync(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// onceFailing is a file whose write-back error is told to the first sync that ends, as the
+// system tells it once for each descriptor.
+type onceFailing struct {
+	vfs.File
+	begun chan struct{}
+	gate  chan struct{}
+	told  *atomic.Bool
+}
+
+func (f onceFailing) SyncData() error {
+	f.begun <- struct{}{}
+	<-f.gate
+	if f.told.CompareAndSwap(false, true) {
+		return syscall.EIO
+	}
+	return nil
+}
+
+// TestAFailedSyncIsToldToEverySync of the file: to one that was asked for meanwhile, from another
+// backend, and to those that come later.
+func TestAFailedSyncIsToldToEverySync(t *testing.T) {
+	h := &home{fs: vfs.OS{}, budget: NewFileBudget(16), path: t.TempDir()}
+	f := newFile(h, 0, logSuffix)
+	if err := f.acquireFlag(os.O_RDWR | os.O_CREATE); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Release()
+	good := f.f
+	defer func() { f.f = good }()
+	bad := onceFailing{good, make(chan struct{}, 2), make(chan struct{}), &atomic.Bool{}}
+	f.f = bad
+	results := make(chan []error, 2)
+	for range 2 {
+		go func() {
+			io := testIO()
+			defer io.Close()
+			results <- io.Sync([]*File{f})
+		}()
+	}
+	<-bad.begun
+	close(bad.gate)
+	for range 2 {
+		if errs := <-results; len(errs) != 1 || !errors.Is(errs[0], syscall.EIO) {
+			t.Errorf("one of two syncs at once says %v, want EIO from both", errs)
+		}
+	}
+	if err := f.syncData(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a later sync says %v, want EIO for ever", err)
 	}
 }

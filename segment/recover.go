@@ -397,7 +397,7 @@ func (r *recovery) cut(i int, pos int64, why string, whole bool) error {
 		s.size = pos
 		// The sync that covers it must not be skipped: the old bytes could be
 		// back after a power cut, behind new ones.
-		if err := s.file.f.SyncData(); err != nil {
+		if err := s.file.syncData(); err != nil {
 			return fmt.Errorf("cut torn tail: %w", err)
 		}
 	}

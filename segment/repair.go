@@ -93,7 +93,7 @@ func (x *examined) takeOut(s *scanned) error {
 		}
 		s.size = b.from
 		s.bad = nil
-		return errors.Join(s.file.f.SyncData(), x.makeIndex(s))
+		return errors.Join(s.file.syncData(), x.makeIndex(s))
 	}
 	out, err := fsys.OpenFile(path+tmpSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
