@@ -2,6 +2,7 @@ package partition
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -197,6 +198,12 @@ func (y *syncer) commit() {
 	defer y.work.Done()
 	for {
 		y.mu.Lock()
+		for n := 0; len(y.small) > n; y.mu.Lock() {
+			// What others are about to bring goes along: they run first while more comes.
+			n = len(y.small)
+			y.mu.Unlock()
+			runtime.Gosched()
+		}
 		clear(y.group)
 		y.group, y.small = y.small, y.group[:0]
 		jobs, beside := y.group, y.refused

@@ -44,8 +44,8 @@ type JournalConfig struct {
 }
 
 const (
-	// journalFiles is how many files must be dirty for the journal to be less work than
-	// syncing them (docs/decisions/0030-journal-of-many-logs.md).
+	// journalFiles is how many files must be dirty at once for a journal to be made. Once it
+	// is there one is enough (docs/decisions/0030-journal-of-many-logs.md).
 	journalFiles = 4
 	// journalMean is up to how many bytes a file may have on average: larger ones
 	// cost more to write twice than to sync.
@@ -106,9 +106,9 @@ type dirGroup struct {
 // Commit makes durable what it can with one sync for each log directory, and says for
 // each of ds, which are all Small, whether it did, until the next call; the others are to be
 // synced in their own files. nil: none. beside: so many others are being synced in theirs
-// now, and would be with these.
+// now: it is dirty files at once that call for a journal, however they come.
 func (j *Journals) Commit(ds []Dirty, beside int) (done []bool) {
-	if j == nil || j.cfg.Bytes <= 0 || len(ds)+beside < journalFiles {
+	if j == nil || j.cfg.Bytes <= 0 {
 		return nil
 	}
 	for i := range ds {
@@ -122,7 +122,7 @@ func (j *Journals) Commit(ds []Dirty, beside int) (done []bool) {
 	}
 	for root, g := range j.groups {
 		n := len(g.at)
-		if n > 0 && n+beside >= journalFiles && g.bytes <= int64(n)*journalMean && j.of(root, g.chosen[0].File.home.fs).commit(g.chosen) {
+		if n > 0 && g.bytes <= int64(n)*journalMean && j.of(root, g.chosen, beside).commit(g.chosen) {
 			if done == nil {
 				done = slices.Grow(j.done[:0], len(ds))[:len(ds)]
 				clear(done)
@@ -138,12 +138,14 @@ func (j *Journals) Commit(ds []Dirty, beside int) (done []bool) {
 	return done
 }
 
-func (j *Journals) of(root string, fsys vfs.FS) *dirJournal {
+// of is the journal for ds, all of one directory; nil: there is none, and too few files are
+// dirty for one.
+func (j *Journals) of(root string, ds []Dirty, beside int) *dirJournal {
 	d := j.dirs[root]
-	if d == nil {
+	if d == nil && len(ds)+beside >= journalFiles {
 		d = &dirJournal{owner: j, syncer: newPwritevIO(parallelSyncs), stop: make(chan struct{})}
 		j.dirs[root] = d
-		d.make(fsys, root)
+		d.make(ds[0].File.home.fs, root)
 	}
 	return d
 }
@@ -171,6 +173,9 @@ func (d *dirJournal) make(fsys vfs.FS, root string) {
 
 // commit writes ds, all of this directory. It reports whether they are durable now.
 func (d *dirJournal) commit(ds []Dirty) bool {
+	if d == nil {
+		return false
+	}
 	d.mu.Lock()
 	file := d.file
 	usable := file != nil && !d.broken
