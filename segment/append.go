@@ -306,6 +306,7 @@ func (l *Log) dropCreated(seg *segment) {
 // commit publishes what was written.
 func (l *Log) commit() {
 	l.touched = true
+	l.dir.appends.Add(1)
 	first := l.active()
 	newEpoch, fell := false, false
 	written := int64(0)

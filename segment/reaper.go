@@ -17,7 +17,8 @@ import (
 // gigabytes at once are felt by every one of them (perf/0014). So files are truncated from
 // their end, with a pause after each step. The pause is shorter the more waits, so that
 // about five seconds' worth of what expires waits at any time, whatever the rate: at most
-// reapCalm at 400 MB/s, and beyond it the whole in some 5 s.
+// reapCalm at 400 MB/s, and beyond it the whole in some 5 s. While nobody appends there is no
+// pause.
 const (
 	// reapStep is how much is freed at once. A multiple of every page size: pages that
 	// were cut in two would be zeroed, and may still lie in a socket's queue.
@@ -54,6 +55,7 @@ type reaper struct {
 	doomed  []*doomed // whose time has come
 	backlog int64     // their bytes
 	freed   int64     // since the last pause
+	appends int64     // of the directory, when that was
 }
 
 // reapTask is a segment to remove, once it is time, or what has the name of something
@@ -286,6 +288,11 @@ func (r *reaper) step() (wait time.Duration, worked bool) {
 		return 0, true
 	}
 	r.freed = 0
+	appends := r.dir.appends.Load()
+	if appends == r.appends {
+		return 0, true
+	}
+	r.appends = appends
 	return pauseAfter(r.backlog), true
 }
 

@@ -378,3 +378,26 @@ func TestReplacedFilesAreFreedInSteps(t *testing.T) {
 		t.Errorf("%d batches are left, want the newest record and the end of the first segment", len(got))
 	}
 }
+
+// TestReaperPausesForAppendsOnly: with nobody to hold up, one step follows the other.
+func TestReaperPausesForAppendsOnly(t *testing.T) {
+	fsys := vfs.NewMem()
+	d := openDir(t, fsys, "/data")
+	defer d.Close()
+	const path = "/data/1.deleted"
+	if err := vfs.WriteFile(fsys, path, make([]byte, 5*reapStep), false); err != nil {
+		t.Fatal(err)
+	}
+	r := newReaper(d)
+	r.doomed = []*doomed{{path: path, files: []doomedFile{{path: path, size: 5 * reapStep}}}}
+	for i, appended := range []bool{false, true, false, true} {
+		want := time.Duration(0)
+		if appended {
+			d.appends.Add(1)
+			want = reapPause
+		}
+		if wait, worked := r.step(); !worked || wait != want {
+			t.Errorf("step %d, appended meanwhile: %v: pause %v (worked: %v), want %v", i, appended, wait, worked, want)
+		}
+	}
+}
