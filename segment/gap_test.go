@@ -218,6 +218,25 @@ func accepts(t *testing.T, mem *vfs.Mem, from, to, end int64) {
 	}
 }
 
+// Segments below the log start are on their way out, in any order where the disk refuses to
+// let one go: what is missing among them is missed by nobody.
+func TestGapBelowTheLogStartIsNone(t *testing.T) {
+	mem, bases, end := sixSegments(t, true)
+	d := openDir(t, mem, "/data")
+	l, _ := openLog(t, d, smallConfig())
+	if err := errors.Join(l.AdvanceStart(bases[3]), l.Close(), d.MarkClean(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	removeSegmentFiles(mem, bases[1], logSuffix, indexSuffix, snapshotSuffix)
+	if v := verifiedAndClosed(t, mem); len(v.Findings) > 0 || v.Repairs() > 0 {
+		t.Errorf("verify: %+v", v.Findings)
+	}
+	l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+	if got := readAll(t, l, bases[3], 1<<20); len(got) != int(end-bases[3]) {
+		t.Errorf("%d batches, want %d", len(got), end-bases[3])
+	}
+}
+
 // Compaction joins small neighbours to one segment, but not over a gap: behind it readers
 // would not be told any more. What is left of the first one still ends where it did.
 func TestCleaningLeavesAGapBetweenSegments(t *testing.T) {
