@@ -332,3 +332,51 @@ func TestForeignBatchesBehindACleanStop(t *testing.T) {
 		t.Errorf("%d batches, want %d", len(got), end)
 	}
 }
+
+// A power cut takes the end of a segment that had been closed, and all behind it, but not its
+// index. The log goes on in that segment, and the index does not speak against it, whether the
+// recovery point lay in the segment or before it.
+func TestPowerCutReopensAClosedSegment(t *testing.T) {
+	for name, c := range map[string]struct {
+		segmentBytes int32
+		synced       int // batches of the segment, and the recovery point is noted behind them
+	}{"noted in the segment": {4096, 1}, "noted behind whole blocks of the index": {512 << 10, 400}, "not noted": {4096, 0}} {
+		t.Run(name, func(t *testing.T) {
+			cfg := smallConfig()
+			cfg.SegmentBytes = c.segmentBytes
+			mem := vfs.NewMem()
+			d := openDir(t, mem, "/data")
+			l, _ := openLog(t, d, cfg)
+			io := testIO()
+			defer io.Close()
+			for len(l.segs) < 3 || l.EndOffset() < l.active().base+int64(c.synced) {
+				appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+			}
+			if c.synced > 0 {
+				syncLog(t, io, l)
+				if err := d.Checkpoint(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for len(l.segs) < 4 {
+				appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+			}
+			cut, gone := l.segs[2].base, l.segs[3].base
+			mem = mem.RebootClone()
+			removeSegmentFiles(mem, gone, logSuffix, indexSuffix, snapshotSuffix)
+			cutBatches(t, mem, cut, gone)
+			l, _ = openLog(t, openDir(t, mem, "/data"), cfg)
+			if l.EndOffset() != gone-2 {
+				t.Fatalf("the log ends at %d, want %d", l.EndOffset(), gone-2)
+			}
+			for _, grow := range []bool{false, true} {
+				if grow {
+					appendAll(t, io, l, 0, batchOf(t0+5000, 1, 700))
+				}
+				if v := verifiedAndClosed(t, mem.KillClone()); len(wrong(v)) > 0 {
+					t.Errorf("grown %v: %+v", grow, v.Findings)
+				}
+			}
+		})
+	}
+}
