@@ -2,6 +2,7 @@ package partition
 
 import (
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -245,4 +246,39 @@ func TestMoreLogsThanLanesAreSyncedTogether(t *testing.T) {
 	if h.syncs > 2+8 {
 		t.Errorf("%d syncs for 42 logs in 2 lanes, want at most 10", h.syncs)
 	}
+}
+
+// A commit waits while more comes, but not for as long as there is a log left: with all
+// processors busy that would be until each of thousands has something.
+func TestCommitDoesNotWaitForEveryLog(t *testing.T) {
+	y := &syncer{}
+	const most = time.Second
+	begun := time.Now()
+	more := func() bool { return time.Since(begun) < most }
+	var others sync.WaitGroup
+	for range 8 * runtime.GOMAXPROCS(0) {
+		others.Go(func() {
+			for gathered := false; more() && !gathered; runtime.Gosched() {
+				for at := time.Now(); time.Since(at) < 20*time.Microsecond; { // what a busy loop does
+				}
+				y.mu.Lock()
+				y.small = append(y.small, syncJob{})
+				gathered = len(y.group) > 0
+				y.mu.Unlock()
+			}
+		})
+	}
+	for ready := false; !ready; {
+		y.mu.Lock()
+		ready = len(y.small) > 0
+		y.mu.Unlock()
+	}
+	y.mu.Lock()
+	y.gather()
+	if !more() {
+		t.Errorf("a commit waits as long as more comes, with %d there", len(y.small))
+	}
+	y.group, y.small = y.small, nil
+	y.mu.Unlock()
+	others.Wait()
 }

@@ -198,12 +198,7 @@ func (y *syncer) commit() {
 	defer y.work.Done()
 	for {
 		y.mu.Lock()
-		for n := 0; len(y.small) > n; y.mu.Lock() {
-			// What others are about to bring goes along: they run first while more comes.
-			n = len(y.small)
-			y.mu.Unlock()
-			runtime.Gosched()
-		}
+		y.gather()
 		clear(y.group)
 		y.group, y.small = y.small, y.group[:0]
 		jobs, beside := y.group, y.refused
@@ -240,6 +235,21 @@ func (y *syncer) commit() {
 			y.shard.cfg.Observe.Synced(n, took)
 			y.post(jobs[:n])
 		}
+	}
+}
+
+// gatherFor is how long a commit waits for more at most: about what its sync takes. Where every
+// processor is busy more comes for as long as there is a log without a job.
+const gatherFor = time.Millisecond
+
+// gather lets those run first that are about to bring something small, while more comes. mu is
+// held, and given up meanwhile.
+func (y *syncer) gather() {
+	begun := time.Now()
+	for n := 0; len(y.small) > n && time.Since(begun) < gatherFor; y.mu.Lock() {
+		n = len(y.small)
+		y.mu.Unlock()
+		runtime.Gosched()
 	}
 }
 

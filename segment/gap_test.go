@@ -218,6 +218,25 @@ func accepts(t *testing.T, mem *vfs.Mem, from, to, end int64) {
 	}
 }
 
+// Segments below the log start are on their way out, in any order where the disk refuses to
+// let one go: what is missing among them is missed by nobody.
+func TestGapBelowTheLogStartIsNone(t *testing.T) {
+	mem, bases, end := sixSegments(t, true)
+	d := openDir(t, mem, "/data")
+	l, _ := openLog(t, d, smallConfig())
+	if err := errors.Join(l.AdvanceStart(bases[3]), l.Close(), d.MarkClean(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	removeSegmentFiles(mem, bases[1], logSuffix, indexSuffix, snapshotSuffix)
+	if v := verifiedAndClosed(t, mem); len(v.Findings) > 0 || v.Repairs() > 0 {
+		t.Errorf("verify: %+v", v.Findings)
+	}
+	l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+	if got := readAll(t, l, bases[3], 1<<20); len(got) != int(end-bases[3]) {
+		t.Errorf("%d batches, want %d", len(got), end-bases[3])
+	}
+}
+
 // Compaction joins small neighbours to one segment, but not over a gap: behind it readers
 // would not be told any more. What is left of the first one still ends where it did.
 func TestCleaningLeavesAGapBetweenSegments(t *testing.T) {
@@ -311,5 +330,53 @@ func TestForeignBatchesBehindACleanStop(t *testing.T) {
 	}
 	if got := readAll(t, l, 0, 1<<20); len(got) != int(end) {
 		t.Errorf("%d batches, want %d", len(got), end)
+	}
+}
+
+// A power cut takes the end of a segment that had been closed, and all behind it, but not its
+// index. The log goes on in that segment, and the index does not speak against it, whether the
+// recovery point lay in the segment or before it.
+func TestPowerCutReopensAClosedSegment(t *testing.T) {
+	for name, c := range map[string]struct {
+		segmentBytes int32
+		synced       int // batches of the segment, and the recovery point is noted behind them
+	}{"noted in the segment": {4096, 1}, "noted behind whole blocks of the index": {512 << 10, 400}, "not noted": {4096, 0}} {
+		t.Run(name, func(t *testing.T) {
+			cfg := smallConfig()
+			cfg.SegmentBytes = c.segmentBytes
+			mem := vfs.NewMem()
+			d := openDir(t, mem, "/data")
+			l, _ := openLog(t, d, cfg)
+			io := testIO()
+			defer io.Close()
+			for len(l.segs) < 3 || l.EndOffset() < l.active().base+int64(c.synced) {
+				appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+			}
+			if c.synced > 0 {
+				syncLog(t, io, l)
+				if err := d.Checkpoint(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for len(l.segs) < 4 {
+				appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+			}
+			cut, gone := l.segs[2].base, l.segs[3].base
+			mem = mem.RebootClone()
+			removeSegmentFiles(mem, gone, logSuffix, indexSuffix, snapshotSuffix)
+			cutBatches(t, mem, cut, gone)
+			l, _ = openLog(t, openDir(t, mem, "/data"), cfg)
+			if l.EndOffset() != gone-2 {
+				t.Fatalf("the log ends at %d, want %d", l.EndOffset(), gone-2)
+			}
+			for _, grow := range []bool{false, true} {
+				if grow {
+					appendAll(t, io, l, 0, batchOf(t0+5000, 1, 700))
+				}
+				if v := verifiedAndClosed(t, mem.KillClone()); len(wrong(v)) > 0 {
+					t.Errorf("grown %v: %+v", grow, v.Findings)
+				}
+			}
+		})
 	}
 }

@@ -91,10 +91,11 @@ func (r *reaper) removeDoomed(path string, readers []*File) {
 }
 
 // removeReplaced frees a file whose name another one has taken, and closes open, a descriptor
-// of it of its own.
+// of it of its own. One that has another name, as a backup gives it, keeps its bytes.
 func (r *reaper) removeReplaced(open vfs.File, readers []*File) {
 	size, err := open.Size()
-	if err != nil || size <= reapStep || !r.add(reapTask{at: time.Now(), doomed: &doomed{files: []doomedFile{{open: open, size: size}}, readers: readers}}) {
+	links, lerr := open.Links()
+	if err != nil || lerr != nil || links > 0 || size <= reapStep || !r.add(reapTask{at: time.Now(), doomed: &doomed{files: []doomedFile{{open: open, size: size}}, readers: readers}}) {
 		open.Close() // its blocks go with the last descriptor
 	}
 }

@@ -309,6 +309,51 @@ func TestFilesWithAnotherNameStayWhole(t *testing.T) {
 	}
 }
 
+// It keeps those of what compaction replaces as well.
+func TestReplacedFilesWithAnotherNameStayWhole(t *testing.T) {
+	root := t.TempDir() + "/data"
+	fsys := &cuts{FS: vfs.OS{}, sizes: map[string][]int64{}}
+	d := openDir(t, fsys, root)
+	defer d.Close()
+	cfg := smallConfig()
+	cfg.SegmentBytes, cfg.CompactPolicy, cfg.DeletePolicy = 64<<20, true, false
+	l, _ := openLog(t, d, cfg)
+	io := testIO()
+	defer io.Close()
+	for range 2 {
+		for range 9 {
+			appendAll(t, io, l, 0, batchOf(t0, 1, 1<<20))
+		}
+		l.roll()
+	}
+	syncLog(t, io, l)
+	l.raisePoint(l.pointNow())
+	sizes := map[string]int64{}
+	for _, s := range l.segs[:2] {
+		copied := filepath.Join(t.TempDir(), offsetName(s.base, logSuffix))
+		if err := os.Link(s.file.Path(), copied); err != nil {
+			t.Fatal(err)
+		}
+		sizes[copied] = s.size
+	}
+	got, err := l.Clean(CleanOptions{Config: cfg, Stable: l.EndOffset(), NowMs: t0, MapBytes: 1 << 20, MapLoad: 0.9,
+		Pace: func(int) error { return nil }, Replace: l.Replace})
+	if err != nil || got.Segments != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	other := grownLog(t, d, model.TopicPartition{Topic: "other"}, 1, 1000, 0)
+	expire(t, other)
+	eventually(t, "what expired later is removed", func() bool {
+		_, err := os.Stat(offsetPath(other.Path(), 0, logSuffix))
+		return os.IsNotExist(err) && len(leftovers(t, root)) == 0
+	})
+	for copied, size := range sizes {
+		if st, err := os.Stat(copied); err != nil || st.Size() != size {
+			t.Errorf("the copy of %d bytes: %+v, %v", size, st, err)
+		}
+	}
+}
+
 // An expired segment whose topic is deleted and made again meanwhile does not take the new
 // topic's segment of its name with it.
 func TestANewTopicKeepsItsSegments(t *testing.T) {

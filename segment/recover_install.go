@@ -43,6 +43,9 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		s.known.Store(true)
 		r.segs = append(r.segs, s)
 	}
+	if err := r.unseal(last); err != nil {
+		return err
+	}
 	l.segs = r.segs
 	l.epochs = r.epochs.h.within(start, r.end).trimmed(start).from(start)
 	l.settle(start)
@@ -93,6 +96,37 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		expired++
 	}
 	l.dropFront(expired, 0)
+	return nil
+}
+
+// unseal takes back what the index of the last segment says of its end, after a power cut:
+// it may have been closed, and opened again by the loss of what lay behind. Beside a log that
+// goes on from there such an index would speak against it. Where the system ran on, what it
+// says is true.
+func (r *recovery) unseal(s *segment) error {
+	l := r.l
+	if l.dir.clean || l.dir.sameBoot {
+		return nil
+	}
+	if s.idx == nil { // all that there is of it is in memory
+		if err := l.home.fs.Remove(offsetPath(l.home.path, s.base, indexSuffix)); err != nil && !isNotExist(err) {
+			return fmt.Errorf("remove index of a lost end: %w", err)
+		}
+		return nil
+	}
+	if head, x, err := l.readHeader(s.base); err == nil {
+		x.file.doom()
+		if head.size == s.size {
+			return nil
+		}
+	}
+	if err := s.idx.file.acquire(); err != nil {
+		return err
+	}
+	defer s.idx.file.Release()
+	if _, err := s.idx.file.f.WriteAt(make([]byte, indexHeaderSize), 0); err != nil {
+		return fmt.Errorf("write index header: %w", err)
+	}
 	return nil
 }
 

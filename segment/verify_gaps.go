@@ -24,14 +24,15 @@ func (x *examined) gaps() {
 		return
 	}
 	k, first := x.key(), segs[0].base
-	if start := x.v.starts[k].offset; start < first {
+	start := x.v.starts[k].offset // what lies below is on its way out
+	if start < first {
 		x.gap(Finding{File: segs[0].file.Path(), Position: -1, From: start, To: first,
 			Reason: fmt.Sprintf("the log begins at offset %d, and its start is noted as %d: the first segments are missing, or the note is", first, start),
 			Repair: fmt.Sprintf("begin the log at offset %d", first)},
 			func() error { return x.v.putStart(k, first) })
 	}
 	for i, s := range segs {
-		from, to := s.end, rp
+		from, to := max(s.end, start), rp
 		if i+1 < len(segs) {
 			to = segs[i+1].base
 		}

@@ -59,6 +59,8 @@ type File interface {
 	// Sync is SyncData plus the remaining metadata (fsync).
 	Sync() error
 	Size() (int64, error)
+	// Links is how many names the file has; 0 once it is removed or replaced.
+	Links() (uint64, error)
 	// Fd is the descriptor for reading (sendfile), -1 when there is none.
 	Fd() int
 	// WriteFd is the descriptor to which writes and syncs may be handed

@@ -313,6 +313,19 @@ func (f *memFile) Size() (int64, error) {
 	return int64(len(f.node.data)), nil
 }
 
+func (f *memFile) Links() (n uint64, err error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	for _, d := range f.fs.dirs {
+		for _, node := range d.names {
+			if node == f.node {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
 func (f *memFile) Fd() int      { return -1 }
 func (f *memFile) WriteFd() int { return -1 }
 func (f *memFile) Close() error { return nil }

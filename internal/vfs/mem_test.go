@@ -75,6 +75,15 @@ func TestFileSystemsAgree(t *testing.T) {
 			if n, err := f.Size(); n != 2 || err != nil {
 				t.Errorf("Size: %d, %v", n, err)
 			}
+			if n, err := f.Links(); n != 1 || err != nil {
+				t.Errorf("Links: %d, %v", n, err)
+			}
+			if err := WriteFile(fsys, root+"/g", []byte("another"), false); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := f.Links(); n != 0 || err != nil {
+				t.Errorf("Links of a file that was replaced: %d, %v", n, err)
+			}
 			l, err := fsys.Lock(root + "/lock")
 			if err != nil {
 				t.Fatal(err)

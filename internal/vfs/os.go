@@ -179,11 +179,20 @@ func (f *osFile) Sync() error {
 }
 
 func (f *osFile) Size() (int64, error) {
-	var st unix.Stat_t
+	st, err := f.stat()
+	return st.Size, err
+}
+
+func (f *osFile) Links() (uint64, error) {
+	st, err := f.stat()
+	return uint64(st.Nlink), err
+}
+
+func (f *osFile) stat() (st unix.Stat_t, err error) {
 	if err := unix.Fstat(f.fd, &st); err != nil {
-		return 0, f.fail("stat", err)
+		return unix.Stat_t{}, f.fail("stat", err)
 	}
-	return st.Size, nil
+	return st, nil
 }
 
 func (f *osFile) Fd() int      { return f.fd }
