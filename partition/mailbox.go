@@ -7,8 +7,8 @@ type Command interface{ run(s *Shard) }
 
 // mailbox hands commands to the loop: posting appends under a mutex, the loop
 // takes the whole slice. Its size is bounded by what posts to it: connections
-// are bounded in bytes in flight (netio), and the applier, the syncer, retention
-// and each pass of compaction have one command under way.
+// are bounded in bytes in flight (netio), the syncer's results by one job for each log, and the
+// applier, retention and each pass of compaction have one command under way.
 type mailbox struct {
 	mu     sync.Mutex
 	queue  []Command

@@ -94,7 +94,7 @@ func (y *syncer) submit(jobs []syncJob) {
 	y.mu.Lock()
 	for i := range jobs {
 		switch j := &jobs[i]; {
-		case j.small():
+		case y.shard.cfg.JournalBytes > 0 && j.small():
 			y.small = append(y.small, *j)
 		case j.waiting:
 			y.urgent = append(y.urgent, *j)
