@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ringmain/partition"
+	"ringmain/segment"
 )
 
 // descriptors is how the process's open files are shared out: one budget, so
@@ -36,7 +36,7 @@ func shareDescriptors(limit, shards int) descriptors {
 	if limit == 0 || limit > most {
 		limit = most
 	}
-	rings := shards * (1 + partition.SyncLanes)
+	rings := shards * (1 + segment.SyncLanes)
 	usable := max(limit-reservedDescriptors-rings, limit/2, 8)
 	logs := max(usable/3, 4)
 	return descriptors{connections: usable - logs, logs: logs, unsynced: logs + (limit-usable)/2}

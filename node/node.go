@@ -131,7 +131,7 @@ func (n *Node) startShards() error {
 		if err != nil {
 			return err
 		}
-		syncs := make([]segment.LogIO, partition.SyncLanes)
+		syncs := make([]segment.LogIO, segment.SyncLanes)
 		for k := range syncs {
 			if syncs[k], err = factory(); err != nil {
 				return err

@@ -38,7 +38,7 @@ func TestAcknowledgedSurvivesPowerCuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lanes []segment.LogIO
-	for range SyncLanes {
+	for range segment.SyncLanes {
 		lanes = append(lanes, lateIO{segment.NewPwritevIO()})
 	}
 	s := NewShard(Config{SyncBytes: 1 << 20, SyncAge: time.Hour, JournalBytes: 256 << 10, Observe: silent{}}, segment.NewPwritevIO(), lanes, quiet)

@@ -66,10 +66,6 @@ type Shard struct {
 	ticking  bool
 }
 
-// SyncLanes is how many syncs a shard has under way at once: more gain nothing
-// (docs/decisions/0017-each-log-is-synced-for-itself.md).
-const SyncLanes = 8
-
 // NewShard starts a shard's loop and its syncer. write is the loop's own
 // backend, syncs are those of the syncer's lanes; the shard closes them.
 func NewShard(cfg Config, write segment.LogIO, syncs []segment.LogIO, log *slog.Logger) *Shard {

@@ -163,7 +163,7 @@ func TestWhatAKillLeftUnsyncedIsSynced(t *testing.T) {
 // be answered, before and by the stop. Worth most with -race.
 func TestManyAtOnce(t *testing.T) {
 	var lanes []segment.LogIO
-	for range SyncLanes {
+	for range segment.SyncLanes {
 		lanes = append(lanes, testIO(t))
 	}
 	f := newFixtureOf(t, nil, lanes, nil)

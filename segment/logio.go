@@ -39,8 +39,11 @@ const (
 	// parallelSyncs is how many fdatasyncs without a ring are kept going: more gain
 	// nothing (docs/decisions/0012).
 	parallelSyncs = 16
-	// laneSyncs is one backend's part of them, of which a shard has eight.
-	laneSyncs = parallelSyncs / 8
+	// SyncLanes is how many backends of a shard sync at once: more gain nothing
+	// (docs/decisions/0017-each-log-is-synced-for-itself.md).
+	SyncLanes = 8
+	// laneSyncs is the part of parallelSyncs that each of them has.
+	laneSyncs = parallelSyncs / SyncLanes
 )
 
 // pwritevIO is the backend for every system.

@@ -305,25 +305,33 @@ func TestFilesWithAnotherNameStayWhole(t *testing.T) {
 	}
 }
 
-// It keeps those of what compaction replaces as well.
-func TestReplacedFilesWithAnotherNameStayWhole(t *testing.T) {
-	root := t.TempDir() + "/data"
-	fsys := &cuts{FS: vfs.OS{}, sizes: map[string][]int64{}}
-	d := openDir(t, fsys, root)
-	defer d.Close()
+// compactable is a log of two synced segments, each of so many batches of 1 MiB, that may be
+// joined to one.
+func compactable(t *testing.T, d *Dir, each int) (*Log, Config) {
+	t.Helper()
 	cfg := smallConfig()
 	cfg.SegmentBytes, cfg.CompactPolicy, cfg.DeletePolicy = 64<<20, true, false
 	l, _ := openLog(t, d, cfg)
 	io := testIO()
 	defer io.Close()
 	for range 2 {
-		for range 9 {
+		for range each {
 			appendAll(t, io, l, 0, batchOf(t0, 1, 1<<20))
 		}
 		l.roll()
 	}
 	syncLog(t, io, l)
 	l.raisePoint(l.pointNow())
+	return l, cfg
+}
+
+// It keeps those of what compaction replaces as well.
+func TestReplacedFilesWithAnotherNameStayWhole(t *testing.T) {
+	root := t.TempDir() + "/data"
+	fsys := &cuts{FS: vfs.OS{}, sizes: map[string][]int64{}}
+	d := openDir(t, fsys, root)
+	defer d.Close()
+	l, cfg := compactable(t, d, 9)
 	sizes := map[string]int64{}
 	for _, s := range l.segs[:2] {
 		copied := filepath.Join(t.TempDir(), offsetName(s.base, logSuffix))
@@ -386,19 +394,7 @@ func TestReplacedFilesAreFreedInSteps(t *testing.T) {
 	fsys := &cuts{FS: vfs.OS{}, sizes: map[string][]int64{}}
 	d := openDir(t, fsys, root)
 	defer d.Close()
-	cfg := smallConfig()
-	cfg.SegmentBytes, cfg.CompactPolicy, cfg.DeletePolicy = 64<<20, true, false
-	l, _ := openLog(t, d, cfg)
-	io := testIO()
-	defer io.Close()
-	for range 2 {
-		for range 13 {
-			appendAll(t, io, l, 0, batchOf(t0, 1, 1<<20))
-		}
-		l.roll()
-	}
-	syncLog(t, io, l)
-	l.raisePoint(l.pointNow())
+	l, cfg := compactable(t, d, 13)
 	held, err := l.Plan(0, l.EndOffset(), 1<<20, true)
 	if err != nil || held.N == 0 {
 		t.Fatalf("%+v, %v", held, err)
