@@ -426,5 +426,5 @@ func holds(replicas []int32, id int32) bool {
 
 // roleOf gives this broker's part in a partition.
 func (b *Broker) roleOf(p *metadata.Partition) partition.Role {
-	return partition.Role{Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, ISR: len(p.ISR), Local: p.Leader == b.settings.NodeID}
+	return partition.Role{Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, ISR: len(p.ISR), Replicas: len(p.Replicas), Local: p.Leader == b.settings.NodeID}
 }

@@ -63,7 +63,7 @@ func (a *Append) run(s *Shard) {
 		// Before the check for repetitions: what an offline log remembers of a
 		// producer may be what it failed to sync.
 		err = r.log.Err()
-	case a.AcksAll && role.ISR < settings.MinInSyncReplicas:
+	case a.AcksAll && role.ISR < min(settings.MinInSyncReplicas, role.Replicas):
 		err = ErrNotEnoughReplicas
 	case a.Chain != nil && a.Chain.broken:
 		err = ErrChainBroken

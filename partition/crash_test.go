@@ -57,7 +57,7 @@ func TestAcknowledgedSurvivesPowerCuts(t *testing.T) {
 	}
 	for i := range logs {
 		ids[i] = model.NewTopicID()
-		r := NewReplica(model.TopicPartition{Topic: "t" + strconv.Itoa(i)}, ids[i], open(dir, i), set, Role{Leader: 1, ISR: 1, Local: true})
+		r := NewReplica(model.TopicPartition{Topic: "t" + strconv.Itoa(i)}, ids[i], open(dir, i), set, Role{Leader: 1, ISR: 1, Replicas: 1, Local: true})
 		if err := s.Adopt(r); err != nil {
 			t.Fatal(err)
 		}

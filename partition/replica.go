@@ -52,6 +52,7 @@ type Role struct {
 	Leader      int32 // broker id, model.NoBroker when there is none
 	LeaderEpoch int32
 	ISR         int  // how many replicas are in sync
+	Replicas    int  // how many there are; min.insync.replicas never asks for more
 	Local       bool // Leader is this broker
 }
 

@@ -141,7 +141,7 @@ func (f *fixture) open(topic string, set *Settings) *Replica {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	r := NewReplica(tp, id, log, set, Role{Leader: 1, ISR: 1, Local: true})
+	r := NewReplica(tp, id, log, set, Role{Leader: 1, ISR: 1, Replicas: 1, Local: true})
 	if err := f.shard.Adopt(r); err != nil {
 		f.t.Fatal(err)
 	}
@@ -237,6 +237,9 @@ func TestAcksOneDoesNotWaitForASync(t *testing.T) {
 // though the reason may be gone by then.
 func TestAChainEndsWithItsFirstFailure(t *testing.T) {
 	f := newFixture(t, func(s *Settings) { s.MinInSyncReplicas = 2 })
+	if err := f.replica.SetRole(Role{Leader: 1, ISR: 1, Replicas: 2, Local: true}); err != nil {
+		t.Fatal(err)
+	}
 	chain := &Chain{}
 	append := func(c *Chain) error {
 		done := make(answered, 1)
@@ -371,10 +374,18 @@ func TestAFailedWriteFailsItsAppendsOnly(t *testing.T) {
 	}
 }
 
+// min.insync.replicas never asks for more replicas than there are: with one
+// replica it may say anything.
 func TestNotEnoughReplicas(t *testing.T) {
 	f := newFixture(t, func(s *Settings) { s.MinInSyncReplicas = 2 })
+	if a := wait(t, "answer", f.append(true, f.batch(-1, -1, 1))); a.Err != nil {
+		t.Fatalf("acks=all with one replica: %v, want no error", a.Err)
+	}
+	if err := f.replica.SetRole(Role{Leader: 1, ISR: 1, Replicas: 3, Local: true}); err != nil {
+		t.Fatal(err)
+	}
 	if a := wait(t, "answer", f.append(true, f.batch(-1, -1, 1))); !errors.Is(a.Err, ErrNotEnoughReplicas) {
-		t.Fatalf("acks=all: %v, want ErrNotEnoughReplicas", a.Err)
+		t.Fatalf("acks=all with one of three in sync: %v, want ErrNotEnoughReplicas", a.Err)
 	}
 	if a := wait(t, "answer", f.append(false, f.batch(-1, -1, 1))); a.Err != nil {
 		t.Fatalf("acks=1: %v, want no error", a.Err)
@@ -515,7 +526,7 @@ func TestPressureSyncsBeforeItIsDue(t *testing.T) {
 
 func TestEpochChecks(t *testing.T) {
 	f := newFixture(t, nil)
-	if err := f.replica.SetRole(Role{Leader: 1, LeaderEpoch: 5, ISR: 1, Local: true}); err != nil {
+	if err := f.replica.SetRole(Role{Leader: 1, LeaderEpoch: 5, ISR: 1, Replicas: 1, Local: true}); err != nil {
 		t.Fatal(err)
 	}
 	for epoch, want := range map[int32]error{-1: nil, 5: nil, 4: ErrFencedEpoch, 6: ErrUnknownEpoch} {

@@ -147,7 +147,7 @@ func TestWhatAKillLeftUnsyncedIsSynced(t *testing.T) {
 	defer dir.Close()
 	s := NewShard(Config{SyncBytes: 1 << 40, Observe: silent{}}, testIO(t), []segment.LogIO{testIO(t)}, log)
 	defer s.Stop()
-	r := NewReplica(tp, id, l, &Settings{Log: segment.DefaultConfig(), FlushMessages: 1 << 62, FlushMs: 1 << 62}, Role{Leader: 1, ISR: 1, Local: true})
+	r := NewReplica(tp, id, l, &Settings{Log: segment.DefaultConfig(), FlushMessages: 1 << 62, FlushMs: 1 << 62}, Role{Leader: 1, ISR: 1, Replicas: 1, Local: true})
 	if err := s.Adopt(r); err != nil {
 		t.Fatal(err)
 	}
