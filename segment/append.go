@@ -53,7 +53,7 @@ func (l *Log) Stage(b record.Batch, leaderEpoch int32, maxTimestamp, nowMs int64
 func (l *Log) mustRoll(size, lastDelta, maxTimestamp, nowMs int64) bool {
 	w := l.w
 	if l.wPos+size > int64(l.cfg.SegmentBytes) || l.next+lastDelta-w.base > 1<<31-1 ||
-		(w.entries+1)*indexEntrySize > int64(l.cfg.IndexMaxBytes) {
+		w.entries >= indexLimit(l.cfg.IndexMaxBytes) {
 		return true
 	}
 	limit := l.cfg.SegmentMs
@@ -78,6 +78,11 @@ func (l *Log) mustRoll(size, lastDelta, maxTimestamp, nowMs int64) bool {
 	}
 	return age > limit-min(w.jitterMs, limit)
 }
+
+// indexLimit is how many entries an index takes before its segment rolls: as
+// many as Kafka's time index of maxBytes, whose entries have 12 bytes and which
+// keeps room for one more when a segment is closed. So logs roll where Kafka's do.
+func indexLimit(maxBytes int32) int64 { return int64(maxBytes)/12 - 1 }
 
 // stageRoll closes the segment behind the batches staged so far. Nothing
 // touches the disk before Flush.

@@ -47,8 +47,8 @@ func (c Config) withFloor() Config {
 	if c.IndexIntervalBytes < 0 {
 		c.IndexIntervalBytes = 0
 	}
-	if c.IndexMaxBytes < indexBlockSize {
-		c.IndexMaxBytes = indexBlockSize
+	if c.IndexMaxBytes <= 0 {
+		c.IndexMaxBytes = 10 << 20
 	}
 	if c.ProducerExpirationMs <= 0 {
 		c.ProducerExpirationMs = 86_400_000

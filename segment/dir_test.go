@@ -292,6 +292,27 @@ func TestRollByTimeAsKafkaDoes(t *testing.T) {
 	}
 }
 
+// Kafka's time index of n bytes is full with n/12-1 entries, and a segment is
+// never closed before it has a batch.
+func TestRollByIndexSizeAsKafkaDoes(t *testing.T) {
+	for limit, perSegment := range map[int32]int64{4: 1, 12: 1, 24: 2, 35: 2, 36: 3, 120: 10} {
+		_, _, l := newMemLog(t)
+		io := testIO()
+		cfg := smallConfig()
+		cfg.SegmentBytes, cfg.IndexIntervalBytes, cfg.IndexMaxBytes = 1<<30, 0, limit
+		l.SetConfig(cfg)
+		for i := range int64(25) {
+			if base := appendAll(t, io, l, 0, batchOf(t0+i, 1, 1)); base != i {
+				t.Fatalf("limit %d: batch %d at offset %d", limit, i, base)
+			}
+			if n, want := int64(l.SegmentCount()), 1+i/perSegment; n != want {
+				t.Errorf("limit %d, %d batches: %d segments, want %d", limit, i+1, n, want)
+			}
+		}
+		io.Close()
+	}
+}
+
 func TestEpochAnswers(t *testing.T) {
 	_, _, l := newMemLog(t)
 	io := testIO()
