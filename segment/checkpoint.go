@@ -24,6 +24,11 @@ const (
 	checkpointVersion = 1
 	checkpointHead    = 16
 	checkpointEntry   = 56
+
+	// checkpointReserve is how many bytes are kept ready behind the entries: on a
+	// full disk DeleteRecords and retention have to note a new log start before
+	// they may free anything, a thousand times.
+	checkpointReserve = 64 << 10
 )
 
 // pointKey names a partition by topic id, so that a topic created again under
@@ -55,6 +60,7 @@ type checkpoint struct {
 	kind   uint16 // 1 recovery points, 2 log starts, 3 cleaned offsets
 	file   vfs.File
 	size   int64
+	ready  int64 // blocks are reserved up to here
 	dirty  bool
 	fresh  bool // the name is not durable
 	failed error
@@ -65,7 +71,10 @@ func openCheckpoint(fsys vfs.FS, path string, kind uint16, log *slog.Logger) (*c
 	c := &checkpoint{fs: fsys, path: path, kind: kind, points: make(map[pointKey]point)}
 	b, err := vfs.ReadFile(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil // made by the first entry
+		if err := c.writeLocked(false); err != nil && !transient(err) {
+			return nil, err
+		}
+		return c, nil // without room for it, it is made by the first entry
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read checkpoint: %w", err)
@@ -89,16 +98,33 @@ func openCheckpoint(fsys vfs.FS, path string, kind uint16, log *slog.Logger) (*c
 		log.Warn("checkpoint is damaged and ignored; all partitions are checked from their first segment", "file", path, "error", err)
 	}
 	if !clean { // leave nothing half readable behind
-		if err := c.rewrite(); err != nil {
-			return nil, err
+		anew := c.rewrite()
+		if anew == nil {
+			return c, nil
 		}
-		return c, nil
+		if err != nil || !transient(anew) {
+			return nil, anew
+		}
+		// No room for a new file. The whole entries of the old one hold, and a
+		// torn last one is written over.
+		b = b[:len(b)-(len(b)-checkpointHead)%checkpointEntry]
 	}
 	c.size = int64(len(b))
 	if c.file, err = fsys.OpenFile(path, os.O_RDWR); err != nil {
 		return nil, fmt.Errorf("open checkpoint: %w", err)
 	}
+	c.reserve()
 	return c, nil
+}
+
+// reserve keeps room behind the entries, as far as there is any.
+func (c *checkpoint) reserve() {
+	if c.ready >= c.size+checkpointReserve/2 {
+		return
+	}
+	if to := c.size + checkpointReserve; c.file.Allocate(c.size, to-c.size) == nil {
+		c.ready = to
+	}
 }
 
 // parseCheckpoint calls entry for each entry. clean: nothing was damaged.
@@ -181,6 +207,7 @@ func (c *checkpoint) put(keys []pointKey, points []point) error {
 	}
 	c.size += int64(len(b))
 	c.dirty = true
+	c.reserve()
 	for i, k := range keys {
 		if points[i].flags&pointRemoved != 0 {
 			delete(c.points, k)
@@ -202,7 +229,9 @@ func (c *checkpoint) sync() error {
 		return nil
 	}
 	if live := int64(len(c.points)); c.size > checkpointEntry*(2*live+1024) {
-		return c.writeLocked(true)
+		if err := c.writeLocked(true); !transient(err) {
+			return err
+		} // no room for a new file; the old one holds all the same
 	}
 	err := c.file.SyncData()
 	if err == nil && c.fresh {
@@ -239,8 +268,9 @@ func (c *checkpoint) writeLocked(durable bool) error {
 	if c.file != nil {
 		c.file.Close()
 	}
-	c.file, c.size = f, int64(len(b))
+	c.file, c.size, c.ready = f, int64(len(b)), 0
 	c.dirty, c.fresh = !durable, !durable
+	c.reserve()
 	return nil
 }
 

@@ -31,7 +31,11 @@ func (l *Log) AdvanceStart(offset int64) error {
 }
 
 func (l *Log) saveStart(offset int64) error {
-	return l.dir.starts.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}})
+	err := l.dir.starts.put([]pointKey{l.key()}, []point{{offset: offset, epoch: -1}})
+	if transient(err) {
+		return fmt.Errorf("%w: %s: %w", ErrNoSpace, l.tp, err)
+	}
+	return err
 }
 
 // raiseStart publishes a new log start.

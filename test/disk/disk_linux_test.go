@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func dial(t *testing.T, b *harness.Broker) *session {
 	c, err := kgo.NewClient(
 		kgo.SeedBrokers(b.Addr()), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableIdempotentWrite(),
 		kgo.RecordRetries(0), kgo.ProducerLinger(0), kgo.MaxProduceRequestsInflightPerBroker(1), kgo.UnknownTopicRetries(20),
-		kgo.ProduceRequestTimeout(30*time.Second), kgo.RetryTimeout(10*time.Second), kgo.ProducerBatchMaxBytes(900_000),
+		kgo.ProduceRequestTimeout(30*time.Second), kgo.RetryTimeout(10*time.Second), kgo.ProducerBatchMaxBytes(900_000), kgo.ProducerBatchCompression(kgo.NoCompression()),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +134,73 @@ func TestDiskFull(t *testing.T) {
 	}
 	s.check(b)
 	until(t, "writes go on after a restart", func() bool { return s.produce(0, 10) == nil })
+}
+
+// A full disk is freed by what operators try first: DeleteRecords and a shorter retention,
+// also where neither was ever used before, and over a kill.
+func TestFullDiskIsFreed(t *testing.T) {
+	t.Parallel()
+	v := newVolume(t, 96)
+	b := harness.StartOwn(t, harness.Options{DataDir: v.dir("data"), Overrides: []string{
+		"log.retention.check.interval.ms=100", "log.segment.delete.delay.ms=0", "log.segment.bytes=1048576"}})
+	s := dial(t, b)
+	s.create(2)
+	freed := func() int64 {
+		var fs syscall.Statfs_t
+		if err := syscall.Statfs(v.path, &fs); err != nil {
+			t.Fatal(err)
+		}
+		return int64(fs.Bavail) * fs.Bsize
+	}
+	fill := func(partition int32) (free func()) {
+		for range 20 {
+			until(t, "records are written", func() bool { return s.produce(partition, 500_000) == nil })
+		}
+		free = v.full()
+		until(t, "a produce to a full disk is refused", func() bool { return s.produce(partition, 1000) != nil })
+		return free
+	}
+	start := func(partition int32) int64 {
+		o, err := s.admin.ListStartOffsets(t.Context(), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, _ := o.Lookup(topic, partition)
+		return x.Offset
+	}
+	free := fill(0)
+	const half = 10
+	offsets := make(kadm.Offsets)
+	offsets.AddOffset(topic, 0, half, -1)
+	r, err := s.admin.DeleteRecords(t.Context(), offsets)
+	if err == nil {
+		err = r.Error()
+	}
+	if err != nil {
+		t.Fatalf("DeleteRecords on a full disk: %v", err)
+	}
+	until(t, "DeleteRecords frees room", func() bool { return freed() > 4<<20 })
+	b.Kill()
+	if err := b.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if at := start(0); at != half {
+		t.Errorf("after a kill the log begins at %d, want %d", at, half)
+	}
+
+	free()
+	fill(1)
+	b.Kill()
+	if err := b.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	limit := "1048576"
+	alter, err := s.admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.bytes", Value: &limit}}, topic)
+	if err != nil || alter[0].Err != nil {
+		t.Fatal(err, alter)
+	}
+	until(t, "retention frees room", func() bool { return start(1) > 0 && freed() > 4<<20 })
+	until(t, "writes go on", func() bool { return s.produce(1, 1000) == nil })
 }
 
 // A disk that becomes read-only takes its own partitions offline and nothing else:
