@@ -128,6 +128,8 @@ type run struct {
 
 	sum    load.Interval  // of the measured time
 	acked  int64          // records, of the whole run
+	read   int64          // likewise
+	dense  bool           // gaps between the offsets that are read are looked for
 	latest *load.Interval // of the last look
 	took   time.Duration  // the last look covers
 }
@@ -148,14 +150,17 @@ func (r *run) prepare(ctx context.Context) error {
 	} else {
 		r.warn("the generator's own floor is not known: %v", err)
 	}
-	return r.openBook()
+	if err := r.openBook(); err != nil {
+		return err
+	}
+	return r.findDense(ctx)
 }
 
 // env is what an engine is given for spec.
 func (r *run) env(spec workload.Spec, book *audit.Book, meter *load.Meter) *load.Env {
 	return &load.Env{
 		Spec: spec, Bootstrap: r.Bootstrap, Client: append(r.Client, kgo.WithLogger(nil)), Partitions: r.partitions,
-		Book: book, Meter: meter, Patience: r.within.end,
+		Book: book, Dense: r.dense, Meter: meter, Patience: r.within.end,
 	}
 }
 
@@ -269,6 +274,7 @@ func (r *run) wait(ctx context.Context, phase string, from, until time.Duration,
 func (r *run) take() *load.Interval {
 	r.latest = r.meter.Take()
 	r.acked += r.latest.Sections[load.Produce].Records
+	r.read += r.latest.Sections[load.Fetch].Records
 	for name, n := range r.latest.Errors {
 		r.doc.Errors[name] += n
 	}
