@@ -178,7 +178,10 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 	} else {
 		failures = append(failures, writeDocument(cmd.OutOrStdout(), d))
 	}
-	failures = append(failures, f.save(d), unusable(d))
+	failures = append(failures, f.save(d))
+	if err == nil { // else it says why the result cannot be used
+		failures = append(failures, unusable(d))
+	}
 	return errors.Join(failures...)
 }
 
