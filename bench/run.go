@@ -98,21 +98,30 @@ func runWithin(ctx context.Context, o Options, within spans) (doc *result.Docume
 	}
 	r.say("prepare", 0)
 	if err := r.look(ctx); err != nil {
-		return nil, err
+		return nil, reason(ctx, err)
 	}
 	defer func() {
 		if e := r.cleanUp(); e != nil {
 			err = errors.Join(err, e)
 		}
 	}()
-	if err := r.prepare(ctx); err != nil {
-		return nil, err
+	if err = r.prepare(ctx); err == nil {
+		err = r.carryOut(ctx)
 	}
-	if err := r.carryOut(ctx); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, reason(ctx, err)
 	}
 	r.judge()
 	return r.doc, nil
+}
+
+// reason is why something failed: where the context has ended, whoever noticed it first
+// says it in words of its own.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // run is one measurement under way.

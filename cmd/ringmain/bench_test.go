@@ -256,6 +256,8 @@ func TestBenchWrongUsage(t *testing.T) {
 		{"bench idle --existing", "--topic"},
 		{"bench idle --existing --topic t --keep", "--keep"},
 		{"bench idle --existing --topic t --topic-config a=b", "--topic-config"},
+		{"bench --kind produce --existing --topic t --partitions 5", "--partitions is for topics that are made"},
+		{"bench --kind fetch --topic t --replication-factor 1", "--replication-factor is for topics that are made"},
 		{"bench idle --topic-config a", "is not KEY=VALUE"},
 		{"bench idle --slo p99=1ms", "needs --find-knee"},
 		{"bench idle --find-knee --slo fast", "--slo"},
