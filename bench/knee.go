@@ -26,7 +26,8 @@ var ladder = []float64{0.1, 0.25, 0.5, 0.7, 0.85, 1}
 // loop, then rates up to it, then halves the interval between the highest rate
 // that held and the lowest that did not. The rate that is found is measured once
 // more; if it does not hold then, it did not. The document is that of the last run
-// at the rate found, with Knee and Curve.
+// at the rate found, with Knee and Curve. With an error it is what was measured until
+// then, if anything, with Knee.Unfinished.
 func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error) {
 	if err := CheckSearch(&o.Spec); err != nil {
 		return nil, err
@@ -37,17 +38,30 @@ func FindKnee(ctx context.Context, o Options, slo SLO) (*result.Document, error)
 // findKnee is FindKnee with another way to measure than Run.
 func findKnee(ctx context.Context, o Options, slo SLO, run func(context.Context, Options) (*result.Document, error)) (*result.Document, error) {
 	k := &search{Options: o, slo: slo, run: run, knee: result.Knee{SLO: slo.String()}, good: map[float64]*result.Document{}}
+	err := k.search(ctx)
+	if err == nil {
+		return k.document(), nil
+	}
+	if k.knee.MaxRate == nil {
+		return nil, err // there is nothing that could be shown
+	}
+	k.knee.Unfinished = err.Error()
+	if ctx.Err() != nil {
+		k.knee.Unfinished = "interrupted"
+	}
+	return k.document(), err
+}
+
+// search measures until the rate is found.
+func (k *search) search(ctx context.Context) error {
 	most, err := k.closedLoop(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := k.climb(ctx, most); err != nil {
-		return nil, err
+		return err
 	}
-	if err := k.narrow(ctx); err != nil {
-		return nil, err
-	}
-	return k.document(), nil
+	return k.narrow(ctx)
 }
 
 // search is one search under way. Rates are records a second, of a storm
@@ -128,7 +142,6 @@ func (k *search) closedLoop(ctx context.Context) (most float64, err error) {
 	if !d.Verdict.OK {
 		return 0, fmt.Errorf("the closed loop, with which the search begins, cannot be used: %s", d.Verdict.Reasons[0])
 	}
-	k.knee.MaxRate = &d.Reached
 	most = d.Reached.Records
 	if k.Spec.Kind == workload.Storm {
 		most = d.Reached.Requests
@@ -136,6 +149,7 @@ func (k *search) closedLoop(ctx context.Context) (most float64, err error) {
 	if most <= 0 {
 		return 0, errors.New("the closed loop did nothing, so there is no rate to search at")
 	}
+	k.knee.MaxRate = &d.Reached
 	return most, nil
 }
 
@@ -218,15 +232,19 @@ func asked(p *result.CurvePoint) float64 {
 // document is the result of the search.
 func (k *search) document() *result.Document {
 	d, found := k.good[k.held]
-	k.knee.Found = found
-	if !found {
+	if found {
+		k.knee.Held = d.Reached
+	} else {
 		d = k.any
 	}
-	k.knee.Held = d.Reached
+	k.knee.Found = found && k.knee.Unfinished == ""
 	if !k.knee.Found {
-		k.knee.Held = result.Rates{}
 		d.Verdict.OK = false
-		d.Verdict.Reasons = append(d.Verdict.Reasons, fmt.Sprintf("no rate held %v", k.slo))
+		why := fmt.Sprintf("no rate held %v", k.slo)
+		if k.knee.Unfinished != "" {
+			why = "the search did not come to its end: " + k.knee.Unfinished
+		}
+		d.Verdict.Reasons = append(d.Verdict.Reasons, why)
 	}
 	if k.knee.Found && !k.sure {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("after %d runs the search ended without measuring the rate that it found once more", k.step))

@@ -246,14 +246,55 @@ func TestSearchesThatCannotBegin(t *testing.T) {
 		}
 	}
 	s := &synthetic{t: t, most: 0}
-	if _, err := s.findIn(t.Context()); err == nil || !strings.Contains(err.Error(), "did nothing") {
-		t.Errorf("got %v", err)
+	if d, err := s.findIn(t.Context()); d != nil || err == nil || !strings.Contains(err.Error(), "did nothing") {
+		t.Errorf("got %+v, %v", d, err)
 	}
 	s = &synthetic{t: t, most: 1000, spoil: func(_ int, _ float64, d *result.Document) {
 		d.Verdict = result.Verdict{Reasons: []string{"5 requests failed"}}
 	}}
 	if _, err := s.findIn(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be used: 5 requests failed") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What was measured before a search ended is told, and not taken for what it would have
+// found.
+func TestASearchThatIsNotFinishedTellsWhatItHas(t *testing.T) {
+	for name, c := range map[string]struct {
+		after     int // runs
+		interrupt bool
+		says      string
+		held      float64
+	}{
+		"the closed loop only": {after: 1, interrupt: true, says: "interrupted"},
+		"in the ladder":        {after: 3, interrupt: true, says: "interrupted", held: 2500},
+		"before it is sure":    {after: 5, interrupt: true, says: "interrupted", held: 5000},
+		"an error":             {after: 3, says: "the broker went away", held: 2500},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		s := &synthetic{t: t, kind: workload.Produce, most: 10_000, knee: 6000}
+		d, err := findKnee(ctx, Options{Spec: workload.Defaults(workload.Produce)}, SLO{99, 10 * time.Millisecond},
+			func(ctx context.Context, o Options) (*result.Document, error) {
+				if len(s.runs) < c.after {
+					return s.run(ctx, o)
+				}
+				if c.interrupt {
+					interrupt()
+					return nil, context.Cause(ctx)
+				}
+				return nil, errors.New("the broker went away")
+			})
+		if err == nil || d == nil {
+			t.Errorf("%s: %v, %+v", name, err, d)
+			continue
+		}
+		if k := d.Knee; k.Found || k.Unfinished != c.says || held(d) != c.held || k.MaxRate == nil || len(d.Curve) != c.after {
+			t.Errorf("%s: %+v after %d runs", name, k, len(d.Curve))
+		}
+		if d.Verdict.OK || !strings.Contains(strings.Join(d.Verdict.Reasons, "; "), "did not come to its end: "+c.says) {
+			t.Errorf("%s: %+v", name, d.Verdict)
+		}
 	}
 }
 

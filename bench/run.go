@@ -98,21 +98,30 @@ func runWithin(ctx context.Context, o Options, within spans) (doc *result.Docume
 	}
 	r.say("prepare", 0)
 	if err := r.look(ctx); err != nil {
-		return nil, err
+		return nil, reason(ctx, err)
 	}
 	defer func() {
 		if e := r.cleanUp(); e != nil {
 			err = errors.Join(err, e)
 		}
 	}()
-	if err := r.prepare(ctx); err != nil {
-		return nil, err
+	if err = r.prepare(ctx); err == nil {
+		err = r.carryOut(ctx)
 	}
-	if err := r.carryOut(ctx); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, reason(ctx, err)
 	}
 	r.judge()
 	return r.doc, nil
+}
+
+// reason is why something failed: where the context has ended, whoever noticed it first
+// says it in words of its own.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // run is one measurement under way.
@@ -128,6 +137,8 @@ type run struct {
 
 	sum    load.Interval  // of the measured time
 	acked  int64          // records, of the whole run
+	read   int64          // likewise
+	dense  bool           // gaps between the offsets that are read are looked for
 	latest *load.Interval // of the last look
 	took   time.Duration  // the last look covers
 }
@@ -148,14 +159,17 @@ func (r *run) prepare(ctx context.Context) error {
 	} else {
 		r.warn("the generator's own floor is not known: %v", err)
 	}
-	return r.openBook()
+	if err := r.openBook(); err != nil {
+		return err
+	}
+	return r.findDense(ctx)
 }
 
 // env is what an engine is given for spec.
 func (r *run) env(spec workload.Spec, book *audit.Book, meter *load.Meter) *load.Env {
 	return &load.Env{
 		Spec: spec, Bootstrap: r.Bootstrap, Client: append(r.Client, kgo.WithLogger(nil)), Partitions: r.partitions,
-		Book: book, Meter: meter, Patience: r.within.end,
+		Book: book, Dense: r.dense, Meter: meter, Patience: r.within.end,
 	}
 }
 
@@ -269,6 +283,7 @@ func (r *run) wait(ctx context.Context, phase string, from, until time.Duration,
 func (r *run) take() *load.Interval {
 	r.latest = r.meter.Take()
 	r.acked += r.latest.Sections[load.Produce].Records
+	r.read += r.latest.Sections[load.Fetch].Records
 	for name, n := range r.latest.Errors {
 		r.doc.Errors[name] += n
 	}

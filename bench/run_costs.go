@@ -193,6 +193,14 @@ func (r *run) count(ctx context.Context) error {
 		}
 		return nil
 	}
+	missing, first := r.meter.Missing()
+	if missing > 0 {
+		r.fail("%d records are missing between those that were fetched, first among the offsets %d to %d of partition %d of topic %q",
+			missing, first.From, first.To-1, first.Partition, first.Topic)
+	}
+	if s.Kind == workload.Fetch && r.dense {
+		r.doc.Audit = &result.Audit{Acked: r.read + missing, Seen: r.read, Lost: missing}
+	}
 	if !s.Kind.Produces() || r.Existing || s.Acks == 0 {
 		return nil
 	}
@@ -221,9 +229,9 @@ func (r *run) count(ctx context.Context) error {
 		after += r.partitions[i].End
 	}
 	acked := r.acked
-	a := &result.Audit{Acked: acked, Seen: after}
+	a := &result.Audit{Acked: acked, Seen: after, Lost: missing}
 	if after < acked {
-		a.Lost = acked - after
+		a.Lost += acked - after
 		r.fail("%d records were acknowledged, and the partitions hold %d", acked, after)
 	} else if after > acked && len(r.doc.Errors) == 0 {
 		a.Duplicated = after - acked

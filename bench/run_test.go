@@ -604,6 +604,26 @@ func TestRunRefusesAWorkloadThatMakesNoSense(t *testing.T) {
 	}
 }
 
+// Whatever is under way when a run is cancelled, the reason is told, and nothing else.
+func TestWhyARunWasCancelledIsToldInEveryRequest(t *testing.T) {
+	t.Parallel()
+	why := errors.New("somebody pressed a key")
+	for _, key := range []kmsg.Key{kmsg.Metadata, kmsg.CreateTopics, kmsg.ListOffsets, kmsg.DescribeConfigs} {
+		f := newFake(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		f.ControlKey(int16(key), func(kmsg.Request) (kmsg.Response, error, bool) {
+			cancel(why)
+			return nil, nil, false
+		})
+		if d, err := hurried(ctx, f.load(workload.Fetch, workload.Replay)); d != nil || err != why {
+			t.Errorf("%v: %+v, %v", key.Name(), d, err)
+		}
+		if names := f.topics(); len(names) != 0 {
+			t.Errorf("%v: left behind: %v", key.Name(), names)
+		}
+	}
+}
+
 // An engine notices the end of its context as soon as the run does, and says so in
 // words of its own: the reason is told in either case.
 func TestWhyARunWasCancelledIsToldWhoeverNoticesFirst(t *testing.T) {

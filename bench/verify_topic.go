@@ -41,7 +41,7 @@ func (v *verification) newTopic(ctx context.Context) error {
 		resp, err := v.admin.CreateTopic(ctx, v.Partitions, v.Replication, v.TopicConfig, name)
 		switch {
 		case errors.Is(resp.Err, kerr.TopicAlreadyExists), errors.Is(err, kerr.TopicAlreadyExists):
-			return fmt.Errorf("topic %q is there already, and it may be somebody's; say that it is to be used, or name another one", name)
+			return fmt.Errorf("topic %q is there already, and it may be somebody's; say with --existing that it is to be used, or name another one", name)
 		case resp.Err != nil:
 			return fmt.Errorf("create topic %q with replication factor %d: %w %s", name, v.Replication, resp.Err, resp.ErrMessage)
 		case err != nil:

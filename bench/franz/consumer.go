@@ -77,6 +77,9 @@ func (c *consumer) run(ctx context.Context, begin time.Duration) error {
 	return nil
 }
 
+// outOfOrder is a record that lies before an offset that was read already.
+const outOfOrder = "records out of order"
+
 // take notes what a poll returned.
 func (c *consumer) take(fetches kgo.Fetches, called, done time.Duration) {
 	fetches.EachError(func(_ string, _ int32, err error) {
@@ -97,7 +100,16 @@ func (c *consumer) take(fetches kgo.Fetches, called, done time.Duration) {
 	records := int64(0)
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		number := c.course.number(p.Topic, p.Partition)
+		due := c.course.due(number)
 		for _, r := range p.Records {
+			switch {
+			case !c.env.Dense:
+			case r.Offset < *due:
+				n.worker.Failed(outOfOrder)
+			case r.Offset > *due:
+				c.env.Meter.Missed(load.Gap{Topic: p.Topic, Partition: p.Partition, From: *due, To: r.Offset, Records: r.Offset - *due})
+			}
+			*due = r.Offset + 1
 			c.course.saw(number, r.Offset)
 			if r.Attrs.IsControl() {
 				continue

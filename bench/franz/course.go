@@ -20,13 +20,16 @@ type course interface {
 	// saw is told every record that was read, and advance that a poll is done with.
 	saw(number int, offset int64)
 	advance(*kgo.Client)
+	// due is the offset that comes next in a partition, and moves on with what is read.
+	due(number int) *int64
 	// number is that of a partition in Env.Partitions.
 	number(topic string, partition int32) int
 }
 
 func newCourse(env *load.Env, consumer int, own []int) course {
-	a := assignment{all: env.Partitions, own: own, numbers: map[string]map[int32]int{}}
+	a := assignment{all: env.Partitions, own: own, numbers: map[string]map[int32]int{}, next: map[int]*int64{}}
 	for _, n := range own {
+		a.next[n] = new(int64)
 		p := env.Partitions[n]
 		if a.numbers[p.Topic] == nil {
 			a.numbers[p.Topic] = map[int32]int{}
@@ -48,17 +51,21 @@ type assignment struct {
 	all     []load.Partition
 	own     []int
 	numbers map[string]map[int32]int
+	next    map[int]*int64 // by number, the offset that comes next
 }
 
 func (a *assignment) number(topic string, partition int32) int { return a.numbers[topic][partition] }
 
-// offsets are those of all partitions of the consumer.
+func (a *assignment) due(number int) *int64 { return a.next[number] }
+
+// offsets are those of all partitions of the consumer, from where it reads on.
 func (a *assignment) offsets(at func(load.Partition) int64) map[string]map[int32]kgo.EpochOffset {
 	all := make(map[string]map[int32]kgo.EpochOffset, len(a.numbers))
 	for topic, partitions := range a.numbers {
 		all[topic] = make(map[int32]kgo.EpochOffset, len(partitions))
 		for index, n := range partitions {
-			all[topic][index] = kgo.EpochOffset{Epoch: -1, Offset: at(a.all[n])}
+			*a.next[n] = at(a.all[n])
+			all[topic][index] = kgo.EpochOffset{Epoch: -1, Offset: *a.next[n]}
 		}
 	}
 	return all

@@ -37,7 +37,10 @@ type Env struct {
 	Partitions []Partition
 	// Book is the account of the records; nil: records carry no stamps (audit.Stamp)
 	// and nothing is checked.
-	Book     *audit.Book
+	Book *audit.Book
+	// Dense: every offset between a partition's bounds has a record, so whoever reads
+	// without a book notes each gap (Meter.Missed). A compacted topic is not dense.
+	Dense    bool
 	Meter    *Meter
 	Patience time.Duration // how long the end may take
 }

@@ -66,6 +66,7 @@ type Meter struct {
 	// that the server closed.
 	Open, Lost atomic.Int64
 
+	gaps    gaps
 	mu      sync.Mutex
 	workers []*Worker
 }

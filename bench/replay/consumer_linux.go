@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -148,6 +149,11 @@ func (c *consumer) answered(_ *link, answer []byte) error {
 		bytes += int64(len(f.records))
 		n, err := c.take(s, f.records, now)
 		records += n
+		if err == errNoRecords {
+			refused = true
+			c.lp.worker.Failed(err.Error())
+			return nil
+		}
 		return err
 	})
 	if err != nil {
@@ -207,7 +213,7 @@ func (c *consumer) take(s *source, batches []byte, now time.Duration) (records i
 		}
 		return records, nil
 	}
-	next := s.offset
+	next, first := s.offset, true
 	for len(batches) >= record.HeaderSize {
 		b := record.Batch(batches[:record.HeaderSize])
 		size := b.Size()
@@ -217,9 +223,17 @@ func (c *consumer) take(s *source, batches []byte, now time.Duration) (records i
 		if size > len(batches) {
 			break // cut where the answer ends
 		}
-		next = b.LastOffset() + 1
+		if c.env.Dense {
+			next = c.follow(p, next, b, first)
+		} else {
+			next = b.LastOffset() + 1
+		}
+		first = false
 		records += int64(b.Count())
 		batches = batches[size:]
+	}
+	if first && c.env.Dense && c.env.Spec.FetchMode != workload.Tail {
+		return 0, errNoRecords
 	}
 	switch c.env.Spec.FetchMode {
 	case workload.Random:
@@ -231,6 +245,30 @@ func (c *consumer) take(s *source, batches []byte, now time.Duration) (records i
 	}
 	s.offset = next
 	return records, nil
+}
+
+// errNoRecords is an answer without any record, and without an error, at an offset that
+// has one. (A broker that throttles answers without partitions.)
+var errNoRecords = errors.New("no records where there are some")
+
+// outOfOrder is a batch that lies before an offset that was read already.
+const outOfOrder = "batches out of order"
+
+// follow compares the header of a batch with the offset that is due in its partition, and
+// returns the one that is due next. The first batch of an answer is the one around the
+// offset that was asked for, and may begin before it.
+func (c *consumer) follow(p *load.Partition, due int64, b record.Batch, first bool) int64 {
+	from, to, count := b.BaseOffset(), b.LastOffset()+1, int64(b.Count())
+	switch {
+	case to <= due || from < due && !first:
+		c.lp.worker.Failed(outOfOrder)
+	case from > due:
+		c.env.Meter.Missed(load.Gap{Topic: p.Topic, Partition: p.Index, From: due, To: from, Records: from - due})
+	}
+	if missing := to - from - count; missing > 0 {
+		c.env.Meter.Missed(load.Gap{Topic: p.Topic, Partition: p.Index, From: from, To: to, Records: missing})
+	}
+	return max(due, to)
 }
 
 func (c *consumer) drained(*link) error { return nil }

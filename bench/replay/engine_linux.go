@@ -206,7 +206,7 @@ func (e *engine) openConsumers(ctx context.Context) error {
 		lp.work = append(lp.work, c)
 	}
 	if !something {
-		return errors.New("the topic is empty: there is nothing to fetch")
+		return fmt.Errorf("topic %q is empty: there is nothing to fetch; write to it first, or name none to have one made and filled", e.env.Spec.Topic)
 	}
 	return nil
 }

@@ -189,12 +189,15 @@ type Point struct {
 
 // Knee is the highest rate that held a bound of latency.
 type Knee struct {
-	SLO     string  `json:"slo"` // as asked: p99=10ms
-	Found   bool    `json:"found"`
-	Held    Rates   `json:"held"`               // the highest rate that held it
-	Broke   *Rates  `json:"broke,omitempty"`    // the lowest one that did not
-	MaxRate *Rates  `json:"max_rate,omitempty"` // closed loop
-	Width   float64 `json:"width"`              // of the interval between held and broke, as a share of held
+	SLO     string `json:"slo"` // as asked: p99=10ms
+	Found   bool   `json:"found"`
+	Held    Rates  `json:"held"`               // the highest rate that held it
+	Broke   *Rates `json:"broke,omitempty"`    // the lowest one that did not
+	MaxRate *Rates `json:"max_rate,omitempty"` // closed loop
+	// Unfinished is why the search did not come to its end; what it had found by then was
+	// not confirmed, so Found is false, and Held is the highest rate that held so far.
+	Unfinished string  `json:"unfinished,omitempty"`
+	Width      float64 `json:"width"` // of the interval between held and broke, as a share of held
 }
 
 // CurvePoint is one rate that was tried.

@@ -83,7 +83,7 @@ func ParseRate(text string) (Rate, error) {
 	n, unit, err := parseQuantity(t)
 	switch {
 	case err != nil:
-		return Rate{}, fmt.Errorf("rate: %w; or it is max", err)
+		return Rate{}, fmt.Errorf("rate: %w; a rate is a number of records or of bytes (100MB) a second, or max", err)
 	case n == 0:
 		return Rate{}, fmt.Errorf("rate %q: a load needs a rate above 0; max is the one without bound", text)
 	case unit > 0:

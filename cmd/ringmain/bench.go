@@ -100,6 +100,12 @@ func newBenchCmd(with instrument) *cobra.Command {
 
 // check is for what is wrong before anything is sent.
 func (f *benchFlags) check(cmd *cobra.Command, s workload.Spec) error {
+	shape := "" // a flag that only makes sense for a topic that is made
+	for _, name := range []string{"partitions", "topics", "replication-factor"} {
+		if cmd.Flags().Changed(name) {
+			shape = name
+		}
+	}
 	switch {
 	case s.Topic != "" && s.Kind.Produces() && !f.existing:
 		return usagef("topic %q may be somebody's; say with --existing that records may be written to it, or leave --topic out to have one made", s.Topic)
@@ -109,6 +115,8 @@ func (f *benchFlags) check(cmd *cobra.Command, s workload.Spec) error {
 		return usagef("--keep is for topics that are made; an existing one always stays")
 	case f.existing && len(s.TopicConfig) > 0:
 		return usagef("--topic-config is for topics that are made; change an existing one with 'ringmain config set topic %s KEY=VALUE'", s.Topic)
+	case s.Topic != "" && shape != "":
+		return usagef("--%s is for topics that are made; %q keeps what it has", shape, s.Topic)
 	case cmd.Flags().Changed("slo") && !f.findKnee:
 		return usagef("--slo %s needs --find-knee", f.slo)
 	}
@@ -178,7 +186,10 @@ func (f *benchFlags) run(cmd *cobra.Command, t *target, args []string, with inst
 	} else {
 		failures = append(failures, writeDocument(cmd.OutOrStdout(), d))
 	}
-	failures = append(failures, f.save(d), unusable(d))
+	failures = append(failures, f.save(d))
+	if err == nil { // else it says why the result cannot be used
+		failures = append(failures, unusable(d))
+	}
 	return errors.Join(failures...)
 }
 

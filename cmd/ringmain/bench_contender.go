@@ -45,7 +45,9 @@ func (c *contender) flagNames() []string {
 // check is for what is wrong with the flags of one side.
 func (c *contender) check() error {
 	switch {
-	case (c.address == "") == (c.binary == ""):
+	case c.address != "" && c.binary != "":
+		return usagef("side %s: --%s %s and --%s-bin %s are two brokers; give one of them", c.letter, c.letter, c.address, c.letter, c.binary)
+	case c.address == "" && c.binary == "":
 		return usagef("side %s: give --%s HOST:PORT of a broker that runs, or --%s-bin PATH of a build to start", c.letter, c.letter, c.letter)
 	case c.binary == "" && len(c.overrides) > 0:
 		return usagef("--%s-override needs --%s-bin: a broker that runs keeps its configuration", c.letter, c.letter)

@@ -152,25 +152,36 @@ func writeCurve(w io.Writer, d *result.Document) error {
 	if len(d.Curve) == 0 {
 		return nil
 	}
-	grid := show.NewGrid("ASKED /S", "REACHED /S", "MB/S", "P50", "P99", "P99 UNCORRECTED", "LATE", "ERRORS", "SERVER CORES", "HOLDS")
+	grid := show.NewGrid("ASKED/S", "REACHED/S", "MB/S", "P50", "P99", "UNCORR.", "LATE", "CORES", "HOLDS")
+	var why []string
 	for _, p := range d.Curve {
-		asked, cores, holds := "max", "-", "yes"
+		asked, cores, holds := "max", "-", "-" // a closed loop has no rate that could be held
 		if p.Asked != nil {
 			asked = fmt.Sprintf("%.0f", rateOf(*p.Asked))
+			switch {
+			case !p.Holds:
+				holds = "no"
+				why = append(why, fmt.Sprintf("%s/s does not hold%s: %s", asked, pick(p.Confirms, " again", ""), orDash(show.Plain(p.Why))))
+			case p.Confirms:
+				holds = "again"
+			default:
+				holds = "yes"
+			}
 		}
 		if p.ServerCPU != nil {
 			cores = fmt.Sprintf("%.2f", *p.ServerCPU)
 		}
-		if !p.Holds {
-			holds = "no: " + orDash(p.Why)
-		}
-		if p.Confirms {
-			holds += " (again)"
-		}
-		grid.Row(asked, fmt.Sprintf("%.0f", rateOf(p.Reached)), fmt.Sprintf("%.1f", p.Reached.Bytes/1e6), duration(float64(p.Corrected.P50)),
-			duration(float64(p.Corrected.P99)), duration(float64(p.Uncorrected.P99)), p.LateSends, p.Errors, cores, holds)
+		grid.Row(asked, fmt.Sprintf("%.0f", rateOf(p.Reached)), fmt.Sprintf("%.1f", p.Reached.Bytes/1e6), threeDigits(float64(p.Corrected.P50)),
+			threeDigits(float64(p.Corrected.P99)), threeDigits(float64(p.Uncorrected.P99)), p.LateSends, cores, holds)
 	}
-	return grid.Write(w)
+	if err := grid.Write(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "UNCORR.: p99 from the send; LATE: sends over 1 ms late; CORES: of the server")
+	for _, line := range why {
+		fmt.Fprintln(w, line)
+	}
+	return nil
 }
 
 // rateOf is the rate in records, or in requests where there are no records.
@@ -180,10 +191,19 @@ func rateOf(r result.Rates) float64 { return cmp.Or(r.Records, r.Requests) }
 func knee(k *result.Knee) string {
 	rate := func(r *result.Rates) string { return fmt.Sprintf("%.0f/s (%.1f MB/s)", rateOf(*r), r.Bytes/1e6) }
 	var b strings.Builder
-	if k.Found {
-		fmt.Fprintf(&b, "knee: %s holds at %s", show.Plain(k.SLO), rate(&k.Held))
-	} else {
-		fmt.Fprintf(&b, "knee: no rate holds %s", show.Plain(k.SLO))
+	slo := show.Plain(k.SLO)
+	if k.Unfinished != "" {
+		fmt.Fprintf(&b, "search not finished: %s\n", show.Plain(k.Unfinished))
+	}
+	switch {
+	case k.Found:
+		fmt.Fprintf(&b, "knee: %s holds at %s", slo, rate(&k.Held))
+	case k.Unfinished == "":
+		fmt.Fprintf(&b, "knee: no rate holds %s", slo)
+	case rateOf(k.Held) > 0:
+		fmt.Fprintf(&b, "so far: %s holds at %s", slo, rate(&k.Held))
+	default:
+		fmt.Fprintf(&b, "so far: no rate holds %s", slo)
 	}
 	if k.Broke != nil {
 		fmt.Fprintf(&b, ", breaks at %s", rate(k.Broke))
@@ -195,6 +215,24 @@ func knee(k *result.Knee) string {
 		fmt.Fprintf(&b, "; closed loop %s", rate(k.MaxRate))
 	}
 	return b.String()
+}
+
+// threeDigits is duration for columns that have little room.
+func threeDigits(us float64) string {
+	text := func(v float64, unit string) string {
+		decimals := 2
+		for n := v; n >= 9.995 && decimals > 0; n /= 10 {
+			decimals--
+		}
+		return fmt.Sprintf("%.*f %s", decimals, v, unit)
+	}
+	switch {
+	case us >= 999.5e3:
+		return text(us/1e6, "s")
+	case us >= 999.5:
+		return text(us/1e3, "ms")
+	}
+	return fmt.Sprintf("%.0f µs", us)
 }
 
 // duration is microseconds in the unit that fits.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -50,6 +51,47 @@ func TestBenchMeasures(t *testing.T) {
 		}
 		has(t, out, row.parts...)
 	}
+	if names := topicsOf(t, c); len(names) != 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// Ctrl-C in a search shows the points that it has, as those of a search that was not
+// finished, and writes them where results were to go.
+func TestAnInterruptedSearchShowsWhatItHas(t *testing.T) {
+	c := fakeCluster(t)
+	var once sync.Once
+	findKnee := func(ctx context.Context, o bench.Options, slo bench.SLO) (*result.Document, error) {
+		o.Progress = func(p bench.Progress) {
+			if p.Phase == "step 3, measure" {
+				once.Do(func() {
+					if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		return bench.FindKnee(ctx, o, slo)
+	}
+	file := filepath.Join(t.TempDir(), "knee.")
+	code, out, errOut := benchLineWith(t, instrument{bench.Run, findKnee}, "--kind", "produce", "--find-knee", "--slo", "p99=1m", "--duration", "500ms", "--warm-up", "50ms",
+		"--partitions", "2", "--record-size", "100", "--connections", "2", "--bootstrap", c.ListenAddrs()[0], "--json", file+"json", "--report", file+"html")
+	if code != exitFailure || errOut != "ringmain: interrupted: interrupt signal received\n" {
+		t.Errorf("exit code %d, %q", code, errOut)
+	}
+	has(t, out, "search not finished: interrupted\nso far: ", "; closed loop ", "\nmax ", "not found, the search was not finished: ")
+	d, err := result.ReadFile(file + "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Knee.Unfinished != "interrupted" || d.Knee.Found || d.Verdict.OK || len(d.Curve) != 2 {
+		t.Errorf("%+v, %+v, %d points", d.Knee, d.Verdict, len(d.Curve))
+	}
+	page, err := os.ReadFile(file + "html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, string(page), "the search did not come to its end: interrupted", "the search was not finished: ")
 	if names := topicsOf(t, c); len(names) != 0 {
 		t.Errorf("left behind: %v", names)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"ringmain/bench"
 	"ringmain/bench/latency"
@@ -71,7 +72,8 @@ func (s *stand) findKnee(ctx context.Context, o bench.Options, slo bench.SLO) (*
 	p := d.Latency.Corrected
 	d.Knee = &result.Knee{SLO: slo.String(), Found: true, Held: d.Reached, Broke: &result.Rates{Records: 55_000}, Width: 0.1}
 	d.Curve = []result.CurvePoint{
-		{Reached: d.Reached, Corrected: p, Uncorrected: p, Why: "p99 is 30 ms"},
+		{Reached: d.Reached, Corrected: p, Uncorrected: p},
+		{Asked: &result.Rates{Records: 55_000}, Reached: d.Reached, Corrected: p, Uncorrected: p, Why: "p99 is 30000 us"},
 		{Asked: &result.Rates{Records: 49_999}, Reached: d.Reached, Corrected: p, Uncorrected: p, Holds: true, Confirms: true},
 	}
 	return d, err
@@ -200,7 +202,41 @@ func TestBenchShowsTheKneeAndItsCurve(t *testing.T) {
 	if s.slo.Bound != 5*time.Millisecond {
 		t.Errorf("the bound is %v", s.slo)
 	}
-	has(t, out, "knee: p99=5ms holds at 50000/s (51.2 MB/s), breaks at 55000/s", "no: p99 is 30 ms", "49999", "yes (again)")
+	has(t, out, "knee: p99=5ms holds at 50000/s (51.2 MB/s), breaks at 55000/s", "55000/s does not hold: p99 is 30000 us\n", "49999", "again\n")
+}
+
+// The table of a search fits on a terminal of 80 columns, with the largest figures that
+// a machine has.
+func TestTheCurveFitsATerminal(t *testing.T) {
+	cpu := 12.34
+	slow := latency.Percentiles{Count: 1, P50: 999_999, P99: 59_999_999}
+	rates := result.Rates{Records: 12_345_678, Bytes: 12_345.6e6}
+	d := &result.Document{Knee: &result.Knee{SLO: "p99=10ms"}, Curve: []result.CurvePoint{
+		{Reached: rates, Corrected: slow, Uncorrected: slow, ServerCPU: &cpu},
+		{Asked: &rates, Reached: rates, Corrected: slow, Uncorrected: slow, ServerCPU: &cpu, LateSends: 9_999_999, Why: "the rate was not reached", Confirms: true},
+		{Asked: &rates, Reached: rates, Corrected: slow, Uncorrected: slow, ServerCPU: &cpu, Holds: true, Confirms: true},
+	}}
+	var out strings.Builder
+	if err := writeCurve(&out, d); err != nil {
+		t.Fatal(err)
+	}
+	has(t, out.String(), "1.00 s", "60.0 s", "12345678/s does not hold again: the rate was not reached")
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestThreeDigits(t *testing.T) {
+	for us, want := range map[float64]string{
+		0: "0 µs", 999.4: "999 µs", 999.5: "1.00 ms", 1234: "1.23 ms", 9994: "9.99 ms", 9996: "10.0 ms", 99_960: "100 ms",
+		999_400: "999 ms", 999_600: "1.00 s", 12_345_678: "12.3 s", 6e7: "60.0 s",
+	} {
+		if got := threeDigits(us); got != want {
+			t.Errorf("%v us are %q, want %q", us, got, want)
+		}
+	}
 }
 
 func TestBenchWrongUsage(t *testing.T) {
@@ -220,6 +256,8 @@ func TestBenchWrongUsage(t *testing.T) {
 		{"bench idle --existing", "--topic"},
 		{"bench idle --existing --topic t --keep", "--keep"},
 		{"bench idle --existing --topic t --topic-config a=b", "--topic-config"},
+		{"bench --kind produce --existing --topic t --partitions 5", "--partitions is for topics that are made"},
+		{"bench --kind fetch --topic t --replication-factor 1", "--replication-factor is for topics that are made"},
 		{"bench idle --topic-config a", "is not KEY=VALUE"},
 		{"bench idle --slo p99=1ms", "needs --find-knee"},
 		{"bench idle --find-knee --slo fast", "--slo"},
@@ -248,6 +286,9 @@ func TestBenchWrongUsage(t *testing.T) {
 		{"bench verify --existing", "no topic is named"},
 		{"bench verify --remove", "--remove needs"},
 		{"bench verify --resume a --state b", "resume"},
+		{"bench verify --resume " + dir + "/none.json", "--resume: there is no account"},
+		{"bench produce-64k --rate -5", "records or of bytes (100MB) a second, or max"},
+		{"bench ab produce-64k --a 127.0.0.1:1 --a-bin x --b 127.0.0.1:2", "two brokers"},
 		{"bench verify --resume a --topic b", "resume"},
 		{"bench verify --patience 0s", "patience"},
 		{"bench compare", "0 sides"},

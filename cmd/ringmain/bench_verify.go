@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,6 +98,11 @@ func (f *verifyFlags) options(cmd *cobra.Command) (bench.VerifyOptions, error) {
 	}
 	if f.remove && o.StatePath == "" {
 		return o, usagef("--remove needs --state or --resume: without an account the topic is deleted anyway")
+	}
+	if f.resume != "" {
+		if _, err := os.Stat(f.resume); err != nil {
+			return o, usagef("--resume: there is no account: %w", err)
+		}
 	}
 	size, err := workload.ParseBytes(f.recordSize)
 	if err != nil {

@@ -103,11 +103,7 @@ func summary(d *result.Document) []Fact {
 		f.add("measured for", trim(d.Seconds)+" s")
 	}
 	if k := d.Knee; k != nil {
-		if k.Found {
-			f.add("knee at "+k.SLO, rates(&k.Held))
-		} else {
-			f.add("knee at "+k.SLO, "no rate held it")
-		}
+		f.add("knee at "+k.SLO, found(k))
 		f.add("closed loop", rates(k.MaxRate))
 	}
 	if i := d.Idle; i != nil {
@@ -119,6 +115,20 @@ func summary(d *result.Document) []Fact {
 		f.add("lost", number(float64(i.Lost)))
 	}
 	return f
+}
+
+// found is what a search found, or how far it came.
+func found(k *result.Knee) string {
+	held := rates(&k.Held)
+	switch {
+	case k.Found:
+		return held
+	case k.Unfinished == "":
+		return "no rate held it"
+	case held == "":
+		return "not found, the search was not finished: no rate held so far"
+	}
+	return "not found, the search was not finished: " + held + " held so far"
 }
 
 // rates says a throughput in the units that are not 0.
