@@ -124,12 +124,8 @@ func (v *Verification) readMetadata() error {
 
 func (v *Verification) metadataProblems(d *segment.Verifier, path string, read *controller.Verified) {
 	for _, err := range read.Problems {
-		f := segment.Finding{File: path, Position: -1, Reason: err.Error()}
-		var damage *controller.DamageError
-		if errors.As(err, &damage) {
-			f.File, f.Position, f.Reason = damage.File, damage.Position, damage.Reason
-		}
-		if read.Spare != "" && (f.File == read.Spare || damage == nil && filepath.Dir(read.Spare) == path) {
+		f, damage := metadataFinding(path, err)
+		if read.Spare != "" && (f.File == read.Spare || !damage && filepath.Dir(read.Spare) == path) {
 			f.File = read.Spare
 			f.Repair = "set it aside; the checkpoint before and the log after it hold the same"
 			d.SetAside(f)
@@ -137,6 +133,19 @@ func (v *Verification) metadataProblems(d *segment.Verifier, path string, read *
 		}
 		d.Report(f)
 	}
+	for _, err := range read.Stray {
+		f, _ := metadataFinding(path, err)
+		f.Harmless = true
+		d.Report(f)
+	}
+}
+
+// metadataFinding makes a finding of an error; damage says that it names a place in a file.
+func metadataFinding(dir string, err error) (f segment.Finding, damage bool) {
+	if d := (*controller.DamageError)(nil); errors.As(err, &d) {
+		return segment.Finding{File: d.File, Position: d.Position, Reason: d.Reason}, true
+	}
+	return segment.Finding{File: dir, Position: -1, Reason: err.Error()}, false
 }
 
 // roster compares the directories with those that the node had.
