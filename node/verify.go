@@ -160,6 +160,9 @@ func (v *Verification) roster() error {
 		if err != nil {
 			return err
 		}
+		if had == nil {
+			v.noRoster(m.in, path)
+		}
 		var nameless []*segment.Verifier
 		for _, d := range v.dirs {
 			if d.Ident().DirectoryID.IsZero() {
@@ -180,6 +183,28 @@ func (v *Verification) roster() error {
 		}
 	}
 	return nil
+}
+
+// noRoster takes up that the list of directories is not there. It is written behind the
+// first directory, so one without a partition may have been left before that.
+func (v *Verification) noRoster(in *segment.Verifier, path string) {
+	f := segment.Finding{File: path, Position: -1, Harmless: true,
+		Reason: "the list of log directories is missing: that one of them is not there would not be noticed"}
+	var now []rosterDir // metadata.log.dir may be among them: the next start takes it out
+	for _, d := range v.dirs {
+		if ps, err := d.Partitions(); err != nil || len(ps) > 0 {
+			f.Harmless = false
+		}
+		if id := d.Ident().DirectoryID; !id.IsZero() {
+			now = append(now, rosterDir{id, d.Path()})
+		}
+	}
+	if len(now) < len(v.dirs) {
+		in.Report(f)
+		return
+	}
+	f.Repair = "write it for the directories named here"
+	in.Mend(f, func() error { return vfs.WriteFile(v.fs, path, encodeRoster(now), true) })
 }
 
 // identities compares what the directories say of cluster and node.
