@@ -154,14 +154,15 @@ func (v *Verification) roster() error {
 		path := filepath.Join(m.in.Path(), rosterName)
 		had, err := readRoster(v.fs, path)
 		if errors.Is(err, segment.ErrCorrupt) {
-			m.in.SetAside(segment.Finding{File: path, Position: 0, Reason: err.Error(), Repair: "set it aside; the next start writes it for the directories it is given"})
+			v.mendRoster(m.in, segment.Finding{File: path, Position: 0, Reason: err.Error()})
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		if had == nil {
-			v.noRoster(m.in, path)
+			v.mendRoster(m.in, segment.Finding{File: path, Position: -1, Harmless: v.unused(),
+				Reason: "the list of log directories is missing: that one of them is not there would not be noticed"})
 		}
 		var nameless []*segment.Verifier
 		for _, d := range v.dirs {
@@ -185,26 +186,30 @@ func (v *Verification) roster() error {
 	return nil
 }
 
-// noRoster takes up that the list of directories is not there. It is written behind the
-// first directory, so one without a partition may have been left before that.
-func (v *Verification) noRoster(in *segment.Verifier, path string) {
-	f := segment.Finding{File: path, Position: -1, Harmless: true,
-		Reason: "the list of log directories is missing: that one of them is not there would not be noticed"}
-	var now []rosterDir // metadata.log.dir may be among them: the next start takes it out
+// unused tells whether no directory has a partition: the list is written behind the first
+// of them, and a kill may have come before that.
+func (v *Verification) unused() bool {
+	return !slices.ContainsFunc(v.dirs, func(d *segment.Verifier) bool {
+		ps, err := d.Partitions()
+		return err != nil || len(ps) > 0
+	})
+}
+
+// mendRoster takes a finding about the list of directories up. It can be written anew if all
+// that are given say who they are; metadata.log.dir may be among them, and the next start
+// takes it out.
+func (v *Verification) mendRoster(in *segment.Verifier, f segment.Finding) {
+	var now []rosterDir
 	for _, d := range v.dirs {
-		if ps, err := d.Partitions(); err != nil || len(ps) > 0 {
-			f.Harmless = false
+		id := d.Ident().DirectoryID
+		if id.IsZero() {
+			in.Report(f)
+			return
 		}
-		if id := d.Ident().DirectoryID; !id.IsZero() {
-			now = append(now, rosterDir{id, d.Path()})
-		}
+		now = append(now, rosterDir{id, d.Path()})
 	}
-	if len(now) < len(v.dirs) {
-		in.Report(f)
-		return
-	}
-	f.Repair = "write it for the directories named here"
-	in.Mend(f, func() error { return vfs.WriteFile(v.fs, path, encodeRoster(now), true) })
+	f.Repair = "set it aside, if it is there, and write it for the directories named here"
+	in.Mend(f, encodeRoster(now))
 }
 
 // identities compares what the directories say of cluster and node.

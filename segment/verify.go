@@ -193,8 +193,11 @@ func (v *Verifier) SetAside(f Finding) {
 	v.fix(f, func() error { return v.setAsideIfThere(file) })
 }
 
-// Mend takes a finding up with what mends it.
-func (v *Verifier) Mend(f Finding, fn func() error) { v.fix(f, fn) }
+// Mend takes a finding up that is mended by writing its file anew, after what is there was
+// set aside.
+func (v *Verifier) Mend(f Finding, b []byte) {
+	v.fix(f, func() error { return errors.Join(v.setAsideIfThere(f.File), vfs.WriteFile(v.fs, f.File, b, true)) })
+}
 
 // Report takes a finding up that nothing here can mend.
 func (v *Verifier) Report(f Finding) { v.find(f) }
