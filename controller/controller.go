@@ -125,7 +125,8 @@ func (c *Controller) openLog() (err error) {
 	if err != nil {
 		return err
 	}
-	v := logVerifier{term: c.state.record().term}
+	q := c.state.record()
+	v := logVerifier{term: q.term}
 	if meta != nil {
 		v.covered = meta.Index
 		c.checkpointIndex = meta.Index
@@ -133,10 +134,11 @@ func (c *Controller) openLog() (err error) {
 			return damaged(c.state.path, 40, "the term is %d, a checkpoint has term %d: the file is older than the rest of the directory", v.term, meta.Term)
 		}
 	}
-	if c.logs, err = openLogStore(fsys, dir, c.log, c.fault, openMode{covered: v.covered, strict: c.state.record().clean}, v.visit); err != nil {
+	if c.logs, err = openLogStore(fsys, dir, c.log, c.fault, openMode{covered: v.covered, strict: q.clean, reached: q.reached}, v.visit); err != nil {
 		return err
 	}
 	c.logs.beforeAppend = c.state.markDirty
+	c.logs.noteReached = c.state.noteReached
 	c.logs.keepAfter = c.checks.keepAfter
 	first, _ := c.logs.FirstIndex()
 	switch {
@@ -145,7 +147,7 @@ func (c *Controller) openLog() (err error) {
 	case first != 0 && first > v.covered+1:
 		return damaged(filepath.Join(dir, segmentName(first)), 0, "the log begins with entry %d, entries %d to %d are missing", first, v.covered+1, first-1)
 	}
-	if q := c.state.record(); q.clean && q.tail != c.logs.tail() {
+	if q.clean && q.tail != c.logs.tail() {
 		t := c.logs.tail()
 		return damaged(filepath.Join(dir, segmentName(t.segment)), int64(t.size),
 			"the log ends with entry %d, but at the last clean stop it ended with entry %d at byte %d of %s",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -40,7 +41,7 @@ func dump(w *bufio.Writer, fsys vfs.FS, path string) error {
 	if name == quorumStateName {
 		return dumpQuorumState(w, path, b)
 	}
-	first, err := parseSegmentHeader(b, path, false)
+	first, err := parseSegmentHeader(b, path, math.MaxUint64)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,10 @@ func dumpQuorumState(w *bufio.Writer, path string, b []byte) error {
 			fmt.Fprintln(w)
 		}
 	}
-	_, err := decodeQuorumState(b, path)
+	q, err := decodeQuorumState(b, path)
+	if err == nil && q.reached > 0 {
+		fmt.Fprintf(w, "the log had reached entry %d\n", q.reached)
+	}
 	return err
 }
 

@@ -215,19 +215,31 @@ func merged(a, b map[string][]byte) map[string][]byte {
 	return m
 }
 
-// padding says which bytes of quorum-state lie outside its two slots.
-func padding(at int) bool { return at%slotDistance >= slotSize }
+// padding says which bytes of quorum-state lie outside its two slots and the mark.
+func padding(at int) bool {
+	return at%slotDistance >= slotSize && (at < reachedAt || at >= reachedAt+reachedSize)
+}
 
-// A log that was cut at any byte of its last entry loses that entry and no
-// other, and works.
-func TestLogCutInItsLastEntry(t *testing.T) {
-	all := used(t, false)
-	var name string
+// newestSegment is the name of the last file of the log.
+func newestSegment(all map[string][]byte) (name string) {
 	for n := range all {
 		if strings.HasSuffix(n, segmentSuffix) {
 			name = max(name, n)
 		}
 	}
+	return name
+}
+
+// A log that was cut at any byte of its last entry, before anybody was told of it, loses
+// that entry and no other, and works.
+func TestLogCutInItsLastEntry(t *testing.T) {
+	all := used(t, false)
+	q, err := decodeQuorumState(all[quorumStateName], quorumStateName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(all[quorumStateName][reachedAt:], encodeReached(q.reached-1))
+	name := newestSegment(all)
 	b := all[name]
 	start := bytes.LastIndex(b, []byte{0x52, 0x4d, 0x46, 0x52})
 	for size := start; size < len(b); size++ {

@@ -60,6 +60,9 @@ func (s *logStore) deleteFront(to uint64) error {
 
 // deleteBack removes the newest file first, for the same reason.
 func (s *logStore) deleteBack(from uint64) error {
+	if err := s.noteReached(from-1, true); err != nil { // what goes must not look like lost later
+		return s.fault.set("note the end of the metadata log", err)
+	}
 	for {
 		seg := s.segments[len(s.segments)-1]
 		if seg.first < from {

@@ -180,9 +180,9 @@ type entryVisitor func(path string, at int64, l *raft.Log) error
 // creation.
 var errTornStart = errors.New("segment file was being created")
 
-// openSegment reads and verifies a whole file. mayBeTorn allows a torn tail,
-// which is cut; tornBytes says how much that was.
-func openSegment(fsys vfs.FS, path string, mayBeTorn bool, visit entryVisitor) (s *logSegment, tornBytes int64, err error) {
+// openSegment reads and verifies a whole file. A torn tail from the entry tornFrom on is
+// cut; tornBytes says how much that was.
+func openSegment(fsys vfs.FS, path string, tornFrom uint64, visit entryVisitor) (s *logSegment, tornBytes int64, err error) {
 	f, err := fsys.OpenFile(path, os.O_RDWR)
 	if err != nil {
 		return nil, 0, err
@@ -196,7 +196,7 @@ func openSegment(fsys vfs.FS, path string, mayBeTorn bool, visit entryVisitor) (
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", path, err)
 	}
-	first, err := parseSegmentHeader(b, path, mayBeTorn)
+	first, err := parseSegmentHeader(b, path, tornFrom)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -205,7 +205,7 @@ func openSegment(fsys vfs.FS, path string, mayBeTorn bool, visit entryVisitor) (
 		s.starts = append(s.starts, at)
 		return visit(path, at, l)
 	}, func(at int64) bool {
-		if !mayBeTorn {
+		if s.next() < tornFrom {
 			return false
 		}
 		s.end = at
@@ -226,10 +226,10 @@ func openSegment(fsys vfs.FS, path string, mayBeTorn bool, visit entryVisitor) (
 }
 
 // parseSegmentHeader checks the header and that it says what the name says.
-func parseSegmentHeader(b []byte, path string, mayBeTorn bool) (first uint64, err error) {
+func parseSegmentHeader(b []byte, path string, tornFrom uint64) (first uint64, err error) {
 	named, _ := parseSegmentName(filepath.Base(path))
 	if len(b) < segmentHeaderSize || missingSector(b, 0, segmentHeaderSize) {
-		if mayBeTorn && !laterWrite(b, named) {
+		if named >= tornFrom && !laterWrite(b, named) {
 			return 0, errTornStart
 		}
 		return 0, damaged(path, 0, "the header is missing: the file has %d bytes", len(b))

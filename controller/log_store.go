@@ -29,6 +29,10 @@ type logStore struct {
 	// beforeAppend runs once, before the first append.
 	beforeAppend func() error
 
+	// noteReached is told of the last entry when it has changed: when entries were
+	// synced, and before some are taken back (synced).
+	noteReached func(index uint64, synced bool) error
+
 	// keepAfter returns the index up to which entries may be deleted from the
 	// front: those of the older checkpoint's.
 	keepAfter func() uint64
@@ -122,6 +126,11 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	}
 	for _, l := range logs {
 		s.unapplied = append(s.unapplied, *l)
+	}
+	if n := len(logs); n > 0 {
+		if err := s.noteReached(logs[n-1].Index, false); err != nil { // the entries are there all the same
+			s.log.Warn("cannot note how far the metadata log has come; that it is cut would not be found", "error", err)
+		}
 	}
 	return nil
 }

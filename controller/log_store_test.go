@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -208,10 +209,14 @@ func FuzzOpenSegment(f *testing.F) {
 	f.Add(frames, true)
 	f.Add(frames[:len(frames)-3], true)
 	f.Fuzz(func(t *testing.T, b []byte, mayBeTorn bool) {
+		tornFrom := uint64(math.MaxUint64)
+		if mayBeTorn {
+			tornFrom = 0
+		}
 		mem := vfs.NewMem()
 		mem.MkdirAll("/meta")
 		putFile(t, mem, segmentName(1), b)
-		s, cut, err := openSegment(mem, "/meta/"+segmentName(1), mayBeTorn, func(string, int64, *raft.Log) error { return nil })
+		s, cut, err := openSegment(mem, "/meta/"+segmentName(1), tornFrom, func(string, int64, *raft.Log) error { return nil })
 		switch {
 		case err == nil && cut > 0 && !mayBeTorn:
 			t.Fatal("cut a file that could not be torn")

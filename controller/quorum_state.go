@@ -35,7 +35,8 @@ import (
 //	146  cluster id       uint8 size, then at most 249 bytes
 //	508  crc32c of bytes 0 to 507
 //
-// Numbers are big-endian; the slots begin at byte 0 and at byte 4096.
+// Numbers are big-endian; the slots begin at byte 0 and at byte 4096. What lies between
+// them is described in reached.go.
 const (
 	quorumStateName    = "quorum-state"
 	quorumStateMagic   = "RMQUORUM"
@@ -69,6 +70,8 @@ type quorumRecord struct {
 	candidate   []byte
 	clean       bool // the log ends at tail, and nothing was written since
 	tail        logTail
+
+	reached uint64 // the last entry known to be on disk, 0: not known; of the file, in no slot
 }
 
 func (q *quorumRecord) encode() []byte {
@@ -128,7 +131,7 @@ func decodeSlot(b []byte, path string, at int64) (*quorumRecord, error) {
 	return q, nil
 }
 
-// decodeQuorumState returns the newer of the two slots.
+// decodeQuorumState returns the newer of the two slots, and the mark.
 func decodeQuorumState(b []byte, path string) (*quorumRecord, error) {
 	if len(b) != quorumBytes {
 		return nil, damaged(path, int64(len(b)), "the file has %d bytes instead of %d", len(b), quorumBytes)
@@ -141,6 +144,10 @@ func decodeQuorumState(b []byte, path string) (*quorumRecord, error) {
 	if err != nil {
 		return nil, err
 	}
+	reached, err := decodeReached(b, path)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case first == nil:
 		return nil, damaged(path, 0, "the slot is empty, and it is written when the file is made")
@@ -148,10 +155,13 @@ func decodeQuorumState(b []byte, path string) (*quorumRecord, error) {
 		if first.sequence != 1 {
 			return nil, damaged(path, slotDistance, "the slot is empty, but was written %d times", first.sequence/2)
 		}
+		first.reached = reached
 		return first, nil
 	case first.sequence == second.sequence+1:
+		first.reached = reached
 		return first, nil
 	case second.sequence == first.sequence+1:
+		second.reached = reached
 		return second, nil
 	}
 	return nil, damaged(path, 0, "the slots have sequences %d and %d, which do not follow each other", first.sequence, second.sequence)

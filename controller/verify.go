@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -26,6 +27,8 @@ type Verified struct {
 	// Problems are one error for each file that is not as it was written; the
 	// sentence names file and byte.
 	Problems []error
+	// Stray are errors of the same kind for bytes that nothing reads.
+	Stray []error
 	// Spare is a damaged checkpoint that can be moved away: an older one and the
 	// log after it hold the same. "" if there is none.
 	Spare string
@@ -87,6 +90,9 @@ func (v *Verified) quorumState(fsys vfs.FS, dir string, found contents) (*quorum
 		v.problem(fmt.Errorf("%w; restore the file from a copy", err))
 		return nil, nil
 	}
+	if at := strayByte(b); at >= 0 {
+		v.Stray = append(v.Stray, damaged(path, at, "the byte is %#02x, it was written as 0; nothing reads it", b[at]))
+	}
 	v.ClusterID, v.NodeID = q.clusterID, q.nodeID
 	return q, nil
 }
@@ -129,6 +135,10 @@ func (v *Verified) checkpoints(fsys vfs.FS, dir string) (meta *raft.SnapshotMeta
 // log reads every entry and applies those that the checkpoint lacks.
 func (v *Verified) log(fsys vfs.FS, dir string, found contents, q *quorumRecord, check logVerifier, img *metadata.Image) error {
 	slices.Sort(found.segments)
+	mode := openMode{covered: check.covered}
+	if q != nil {
+		mode.strict, mode.reached = q.clean, q.reached
+	}
 	next, sound := uint64(0), img != nil
 	var tail logTail
 	visit := func(path string, at int64, l *raft.Log) error {
@@ -157,8 +167,11 @@ func (v *Verified) log(fsys vfs.FS, dir string, found contents, q *quorumRecord,
 			return err
 		}
 		v.Files, v.Bytes = v.Files+1, v.Bytes+int64(len(b))
-		mayBeTorn := n == len(found.segments)-1 && (q == nil || !q.clean)
-		entries, end, err := v.segment(b, path, mayBeTorn, visit)
+		tornFrom := uint64(math.MaxUint64)
+		if n == len(found.segments)-1 {
+			tornFrom = mode.tornFrom()
+		}
+		entries, end, err := v.segment(b, path, tornFrom, visit)
 		if errors.Is(err, errTornStart) {
 			break
 		}
@@ -191,15 +204,19 @@ func (v *Verified) log(fsys vfs.FS, dir string, found contents, q *quorumRecord,
 		v.problem(damaged(filepath.Join(dir, segmentName(q.tail.segment)), 0, "the log is missing, at the last clean stop it ended with entry %d; restore the directory from a copy", q.tail.lastIndex))
 		sound = false
 	}
-	if sound {
+	if last := max(tail.lastIndex, check.covered); sound {
+		if err := mode.lost(filepath.Join(dir, segmentName(max(tail.segment, 1))), int64(tail.size), last); err != nil {
+			v.problem(fmt.Errorf("%w; restore the directory from a copy", err))
+			return nil
+		}
 		v.Image = img
 	}
 	return nil
 }
 
 // segment reads one file of the log.
-func (v *Verified) segment(b []byte, path string, mayBeTorn bool, visit entryVisitor) (entries uint64, end int64, err error) {
-	first, err := parseSegmentHeader(b, path, mayBeTorn)
+func (v *Verified) segment(b []byte, path string, tornFrom uint64, visit entryVisitor) (entries uint64, end int64, err error) {
+	first, err := parseSegmentHeader(b, path, tornFrom)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -208,6 +225,7 @@ func (v *Verified) segment(b []byte, path string, mayBeTorn bool, visit entryVis
 		entries++
 		return visit(path, at, l)
 	}, func(at int64) bool {
+		mayBeTorn := first+entries >= tornFrom
 		if mayBeTorn {
 			end = at
 		}

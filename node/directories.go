@@ -166,6 +166,9 @@ func (n *Node) checkRoster(found []foundDir) error {
 	if err != nil {
 		return err
 	}
+	if len(had) == 0 && slices.ContainsFunc(found, func(f foundDir) bool { return f.formatted }) {
+		n.log.Warn("the list of log directories is missing and is made anew; that one of them is not there could not be noticed", "file", n.rosterPath())
+	}
 	for _, old := range had {
 		if slices.ContainsFunc(found, func(f foundDir) bool { return f.formatted && f.id.DirectoryID == old.id }) {
 			continue

@@ -124,12 +124,8 @@ func (v *Verification) readMetadata() error {
 
 func (v *Verification) metadataProblems(d *segment.Verifier, path string, read *controller.Verified) {
 	for _, err := range read.Problems {
-		f := segment.Finding{File: path, Position: -1, Reason: err.Error()}
-		var damage *controller.DamageError
-		if errors.As(err, &damage) {
-			f.File, f.Position, f.Reason = damage.File, damage.Position, damage.Reason
-		}
-		if read.Spare != "" && (f.File == read.Spare || damage == nil && filepath.Dir(read.Spare) == path) {
+		f, damage := metadataFinding(path, err)
+		if read.Spare != "" && (f.File == read.Spare || !damage && filepath.Dir(read.Spare) == path) {
 			f.File = read.Spare
 			f.Repair = "set it aside; the checkpoint before and the log after it hold the same"
 			d.SetAside(f)
@@ -137,6 +133,19 @@ func (v *Verification) metadataProblems(d *segment.Verifier, path string, read *
 		}
 		d.Report(f)
 	}
+	for _, err := range read.Stray {
+		f, _ := metadataFinding(path, err)
+		f.Harmless = true
+		d.Report(f)
+	}
+}
+
+// metadataFinding makes a finding of an error; damage says that it names a place in a file.
+func metadataFinding(dir string, err error) (f segment.Finding, damage bool) {
+	if d := (*controller.DamageError)(nil); errors.As(err, &d) {
+		return segment.Finding{File: d.File, Position: d.Position, Reason: d.Reason}, true
+	}
+	return segment.Finding{File: dir, Position: -1, Reason: err.Error()}, false
 }
 
 // roster compares the directories with those that the node had.
@@ -145,11 +154,15 @@ func (v *Verification) roster() error {
 		path := filepath.Join(m.in.Path(), rosterName)
 		had, err := readRoster(v.fs, path)
 		if errors.Is(err, segment.ErrCorrupt) {
-			m.in.SetAside(segment.Finding{File: path, Position: 0, Reason: err.Error(), Repair: "set it aside; the next start writes it for the directories it is given"})
+			v.mendRoster(m.in, segment.Finding{File: path, Position: 0, Reason: err.Error()})
 			continue
 		}
 		if err != nil {
 			return err
+		}
+		if had == nil {
+			v.mendRoster(m.in, segment.Finding{File: path, Position: -1, Harmless: v.unused(),
+				Reason: "the list of log directories is missing: that one of them is not there would not be noticed"})
 		}
 		var nameless []*segment.Verifier
 		for _, d := range v.dirs {
@@ -171,6 +184,32 @@ func (v *Verification) roster() error {
 		}
 	}
 	return nil
+}
+
+// unused tells whether no directory has a partition: the list is written behind the first
+// of them, and a kill may have come before that.
+func (v *Verification) unused() bool {
+	return !slices.ContainsFunc(v.dirs, func(d *segment.Verifier) bool {
+		ps, err := d.Partitions()
+		return err != nil || len(ps) > 0
+	})
+}
+
+// mendRoster takes a finding about the list of directories up. It can be written anew if all
+// that are given say who they are; metadata.log.dir may be among them, and the next start
+// takes it out.
+func (v *Verification) mendRoster(in *segment.Verifier, f segment.Finding) {
+	var now []rosterDir
+	for _, d := range v.dirs {
+		id := d.Ident().DirectoryID
+		if id.IsZero() {
+			in.Report(f)
+			return
+		}
+		now = append(now, rosterDir{id, d.Path()})
+	}
+	f.Repair = "set it aside, if it is there, and write it for the directories named here"
+	in.Mend(f, encodeRoster(now))
 }
 
 // identities compares what the directories say of cluster and node.

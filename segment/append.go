@@ -133,9 +133,14 @@ func Flush(io LogIO, logs []*Log) []error {
 		}
 	}
 	for i, l := range logs {
-		if len(l.staged) > 0 && (errs == nil || errs[i] == nil) {
-			l.commit()
+		if len(l.staged) == 0 || errs != nil && errs[i] != nil {
+			continue
 		}
+		if err := l.noteNewest(); err != nil {
+			errs = setErr(errs, len(logs), i, l.abandon(err))
+			continue
+		}
+		l.commit()
 	}
 	clear(r.writes)
 	r.writes, r.owner = r.writes[:0], r.owner[:0]

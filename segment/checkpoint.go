@@ -38,7 +38,8 @@ type pointKey struct {
 	partition int32
 }
 
-// point is one entry. In the files of log starts and cleaned offsets only offset is used.
+// point is one entry. In the files of log starts and cleaned offsets only offset is used;
+// in that of newest segments it is one that no record has reached, and segBase the segment.
 type point struct {
 	offset  int64
 	segBase int64 // segment that holds offset
@@ -57,7 +58,7 @@ type checkpoint struct {
 	mu     sync.Mutex
 	fs     vfs.FS
 	path   string
-	kind   uint16 // 1 recovery points, 2 log starts, 3 cleaned offsets
+	kind   uint16 // 1 recovery points, 2 log starts, 3 cleaned offsets, 4 newest segments
 	file   vfs.File
 	size   int64
 	ready  int64 // blocks are reserved up to here
@@ -228,7 +229,7 @@ func (c *checkpoint) sync() error {
 	if !c.dirty {
 		return nil
 	}
-	if live := int64(len(c.points)); c.size > checkpointEntry*(2*live+1024) {
+	if c.mostlyOld() {
 		if err := c.writeLocked(true); !transient(err) {
 			return err
 		} // no room for a new file; the old one holds all the same
@@ -243,6 +244,24 @@ func (c *checkpoint) sync() error {
 	}
 	c.dirty, c.fresh = false, false
 	return nil
+}
+
+// mostlyOld: the file is to be written anew. mu is held.
+func (c *checkpoint) mostlyOld() bool {
+	return c.size > checkpointEntry*(2*int64(len(c.points))+1024)
+}
+
+// shrink writes the file anew if most of it is old. Nothing is synced.
+func (c *checkpoint) shrink() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed != nil || !c.mostlyOld() {
+		return c.failed
+	}
+	if err := c.writeLocked(false); !transient(err) {
+		return err
+	}
+	return nil // the old one holds all the same
 }
 
 func (c *checkpoint) rewrite() error {

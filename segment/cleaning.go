@@ -73,6 +73,9 @@ func (l *Log) Clean(o CleanOptions) (Cleaned, error) {
 	if err == nil {
 		err = c.run()
 	}
+	if errors.Is(err, errGone) { // retention has taken a segment between two looks at it
+		err = superseded(err)
+	}
 	if err != nil && l.closed.Load() {
 		err = ErrClosed
 	}

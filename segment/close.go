@@ -155,6 +155,9 @@ func (l *Log) TruncateTo(offset int64) error {
 	if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{p}), l.dir.points.sync()); err != nil {
 		return l.fail(err)
 	}
+	if err := l.settleNewest(l.segs[:i+1]); err != nil {
+		return l.fail(err)
+	}
 	for k := len(l.segs) - 1; k > i; k-- {
 		if err := l.removeNow(l.segs[k]); err != nil {
 			return l.fail(err)
@@ -217,7 +220,7 @@ func (l *Log) reopen() error {
 	}
 	l.dirty, l.unsynced, l.sinceSnap = fresh.dirty, fresh.unsynced, fresh.sinceSnap
 	l.w, l.wPos, l.next = fresh.w, fresh.wPos, fresh.next
-	l.snapshots, l.touched = fresh.snapshots, true
+	l.snapshots, l.touched, l.noted = fresh.snapshots, true, fresh.noted
 	l.producers.mu.Lock()
 	l.producers.byID = fresh.producers.byID
 	l.producers.mu.Unlock()

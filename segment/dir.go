@@ -34,6 +34,7 @@ type Dir struct {
 	points   *checkpoint
 	starts   *checkpoint
 	cleaned  *checkpoint // how far compaction has come
+	newest   *checkpoint // which segment is the newest; never synced while logs are open
 	reaper   *reaper
 	// settling ends when what journals of the last process held is synced in its
 	// files; nil if there were none. settleErr is valid then.
@@ -115,6 +116,9 @@ func (d *Dir) open(id Ident) error {
 	if d.cleaned, err = openCheckpoint(d.fs, filepath.Join(d.path, cleanedName), 3, d.log); err != nil {
 		return err
 	}
+	if d.newest, err = openCheckpoint(d.fs, filepath.Join(d.path, newestName), 4, d.log); err != nil {
+		return err
+	}
 	d.clean = true
 	if exists {
 		marker := filepath.Join(d.path, cleanName)
@@ -132,9 +136,8 @@ func (d *Dir) open(id Ident) error {
 	}
 	if d.clean {
 		d.noteBoot()
-	} else if boot := d.fs.BootID(); boot != "" {
-		stored, err := vfs.ReadFile(d.fs, filepath.Join(d.path, bootName))
-		d.sameBoot = err == nil && string(stored) == boot+"\n"
+	} else {
+		d.sameBoot = ofThisBoot(d.fs, d.path)
 	}
 	if err := d.replayJournals(!d.clean); err != nil {
 		return err
@@ -210,7 +213,7 @@ func (d *Dir) Discard(tp model.TopicPartition) error {
 func (d *Dir) forget(k pointKey) (err error) {
 	d.saving.Lock()
 	defer d.saving.Unlock()
-	for _, c := range []*checkpoint{d.points, d.starts, d.cleaned} {
+	for _, c := range []*checkpoint{d.points, d.starts, d.cleaned, d.newest} {
 		if _, there := c.get(k); there {
 			err = errors.Join(err, c.put([]pointKey{k}, []point{{flags: pointRemoved}}))
 		}
@@ -267,7 +270,7 @@ func (d *Dir) Checkpoint() error {
 	if err := d.points.sync(); err != nil {
 		return err
 	}
-	return d.starts.sync()
+	return errors.Join(d.starts.sync(), d.newest.shrink())
 }
 
 // MarkRecovered says that every log was opened: what a power cut had torn is cut, and if
@@ -276,6 +279,13 @@ func (d *Dir) MarkRecovered() {
 	if !d.clean && !d.sameBoot {
 		d.noteBoot()
 	}
+}
+
+// ofThisBoot tells whether the system has run on since all that a directory has was whole.
+func ofThisBoot(fsys vfs.FS, path string) bool {
+	boot := fsys.BootID()
+	stored, err := vfs.ReadFile(fsys, filepath.Join(path, bootName))
+	return boot != "" && err == nil && string(stored) == boot+"\n"
 }
 
 // noteBoot writes which run of the system the files are from. Nothing is synced: after a
@@ -303,5 +313,5 @@ func (d *Dir) MarkClean() error {
 func (d *Dir) Close() error {
 	d.reaper.close()
 	_ = d.settled() // said in the log, and the journal stays
-	return errors.Join(d.points.close(), d.starts.close(), d.cleaned.close(), d.lock.Close())
+	return errors.Join(d.points.close(), d.starts.close(), d.cleaned.close(), d.newest.close(), d.lock.Close())
 }

@@ -26,7 +26,7 @@ type DumpOptions struct {
 var ErrNoJSON = errors.New("only journals are printed as JSON")
 
 // DumpFile prints a file of a log directory as text, told by its name: .log,
-// .index, .snapshot, .swap, leader-epoch-checkpoint, partition.metadata, the three
+// .index, .snapshot, .swap, leader-epoch-checkpoint, partition.metadata, the four
 // checkpoints, ringmain.properties, ringmain-journal-N. It only reads, and a broker may be
 // using the file. Damage is reported where it lies, and as an error at the end. ErrNoJSON.
 func DumpFile(w io.Writer, path string, opts DumpOptions) error {
@@ -86,7 +86,7 @@ func dump(w *bufio.Writer, path string, opts DumpOptions) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		fmt.Fprintf(w, "topic id %s: the segments from offset %d up to %d are replaced by one of %d bytes with checksum %#08x\n", r.topic, r.base, r.end, r.size, r.crc)
-	case name == pointsName, name == startsName, name == cleanedName:
+	case name == pointsName, name == startsName, name == cleanedName, name == newestName:
 		return dumpCheckpoint(w, path, b)
 	case name == identityName:
 		id, err := decodeIdentity(path, b)

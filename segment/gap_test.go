@@ -11,14 +11,15 @@ import (
 	"ringmain/internal/vfs"
 )
 
-// sixSegments is a log of one record a batch, all of one size.
+// sixSegments is a log of one record a batch, all of one size, each a millisecond after the one
+// before.
 func sixSegments(t *testing.T, clean bool) (mem *vfs.Mem, bases []int64, end int64) {
 	t.Helper()
 	mem, d, l := newMemLog(t)
 	io := testIO()
 	defer io.Close()
 	for len(l.segs) < 6 {
-		appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+		appendAll(t, io, l, 0, batchOf(t0+l.EndOffset(), 1, 500))
 	}
 	syncLog(t, io, l)
 	for _, s := range l.segs {
@@ -92,7 +93,7 @@ func TestGapAtABoundaryIsNeverPassedOver(t *testing.T) {
 	for name, c := range takesAway {
 		for _, stopped := range []string{"cleanly", "by a kill"} {
 			if stopped != "cleanly" && c.to == 6 {
-				continue // nothing says that the last segment was there
+				continue // how far it had come is known less exactly: TestNewestSegmentIsMissingAfterAKill
 			}
 			t.Run(name+", stopped "+stopped, func(t *testing.T) {
 				mem, bases, end := sixSegments(t, stopped == "cleanly")

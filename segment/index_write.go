@@ -257,6 +257,7 @@ func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, 
 	pos, expect := int64(0), seg.base
 	before, low := pos, expect
 	gap := interval // how far from the last entry the next one is at least
+	var damage *DamageError
 	for pos < size {
 		h, err := w.header(pos)
 		doubt := pos
@@ -269,6 +270,7 @@ func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, 
 			}
 		}
 		if errors.Is(err, ErrCorrupt) {
+			damage = &DamageError{File: seg.file.Path(), Position: pos, Offset: expect, Reason: err.Error()}
 			if pos, err = l.goRound(w, pos, doubt, expect, err); err != nil {
 				return 0, err
 			}
@@ -277,6 +279,10 @@ func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, 
 		}
 		if err != nil {
 			return 0, err
+		}
+		if damage != nil { // the index does not know their times
+			l.lose(expect, h.BaseOffset(), damage)
+			damage = nil
 		}
 		tmp.index(uint32(h.BaseOffset()-seg.base), pos, indexTimestamp(h), gap)
 		before, low = pos, expect

@@ -31,6 +31,7 @@ type Log struct {
 	created []*segment // by rolls since the last Flush
 	closing []rolled   // segments that these rolls close
 	touched bool       // something was written since the log was opened
+	noted   point      // the note of the newest segment, as the checkpoint has it
 
 	producers producerTable
 	snapshots []int64 // offsets of the snapshot files, ascending

@@ -74,6 +74,18 @@ func (l *Log) lostAt(offset int64) error {
 	return nil
 }
 
+// lostWithin is the damage that took records between two offsets, to not included, or nil.
+func (l *Log) lostWithin(from, to int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.lost {
+		if s := &l.lost[i]; s.from < to && from < s.to {
+			return s.damage
+		}
+	}
+	return nil
+}
+
 // missing looks for segments that are gone: an index without its log, between
 // two segments of which the first ends where the index begins, and a log that begins
 // above its start. Whoever removes a segment removes its index first, and raises the log

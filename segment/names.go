@@ -17,6 +17,7 @@ const (
 	pointsName     = "recovery-point-offset-checkpoint"
 	startsName     = "log-start-offset-checkpoint"
 	cleanedName    = "cleaner-offset-checkpoint"
+	newestName     = "newest-segment-checkpoint"
 	metadataName   = "partition.metadata"
 	epochsName     = "leader-epoch-checkpoint"
 	logSuffix      = ".log"

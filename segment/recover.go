@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"math/bits"
 	"path/filepath"
 	"slices"
 	"time"
@@ -31,6 +32,7 @@ type recovery struct {
 	newest recovered
 	round  []damagedPiece
 	closed bool // a clean stop closed the newest segment at the recovery point
+	placed bool // checking begins at a recovery point: no cleaning or repair has been behind it
 }
 
 // damagedPiece is bytes of a segment that recovery has found damaged and gone round.
@@ -66,6 +68,7 @@ func (l *Log) recover(o onDisk, rep *RecoveryReport) error {
 	if st, ok := l.dir.starts.get(l.key()); ok {
 		logStart = st.offset
 	}
+	l.loadNewest()
 	if !known {
 		l.home.fresh.Store(true) // nothing says that its name was ever synced
 	}
@@ -109,6 +112,13 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 			"directory", l.home.path, "lost_from", base, "lost_to", rp.offset)
 		base = rp.offset
 	}
+	next, lost := r.newestLost(0, max(base, rp.offset))
+	if lost != nil {
+		r.rep.LostFrom, r.rep.LostTo = logStart, next
+		l.log.Error("all segments of a partition are missing; it goes on at an offset that none of the lost records had",
+			"file", lost.File, "lost_from", logStart, "lost_to", next)
+		base = next
+	}
 	l.snapshots = r.o.snapshots
 	// What a recovery point says of producers is so at its offset: the log may have had
 	// some since, before it was emptied.
@@ -120,7 +130,7 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 	if b, err := vfs.ReadFile(l.home.fs, filepath.Join(l.home.path, epochsName)); err == nil {
 		if topic, h, err := decodeEpochs(b); err == nil && topic == l.topic {
 			l.epochs = h.within(base, base)
-			if !known && len(h) > 0 && h[len(h)-1].Start >= base && l.dir.sameBoot { // written behind the first batch
+			if !known && lost == nil && len(h) > 0 && h[len(h)-1].Start >= base && l.dir.sameBoot { // written behind the first batch
 				l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
 					"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base, "epoch", h.latest())
 			}
@@ -135,8 +145,13 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 	if known {
 		l.savedPoint = rp
 	}
+	if lost != nil {
+		if err := l.savePointNow(); err != nil {
+			return err
+		}
+	}
 	r.rep.Segments = 1
-	return nil
+	return l.settleNewest(nil)
 }
 
 // settle points the owner's state at the end of the published one.
@@ -190,7 +205,7 @@ func (r *recovery) locate(rp point, known bool) {
 		// A position in a segment that was cleaned since would mean nothing. None
 		// is ever left behind (savePoint), unless a newer entry was damaged.
 		if s.base == rp.segBase && s.size >= rp.pos && rp.offset >= s.base && s.base >= cleaned.offset {
-			r.rp, r.at = rp, i
+			r.rp, r.at, r.placed = rp, i, true
 			return
 		}
 	}
@@ -271,10 +286,26 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 		}
 		if bad != nil {
 			next, err := r.goRound(w, s, pos, doubt, bad)
-			if err != nil || next == pos {
+			if err == nil && next > pos {
+				pos, gap = next, -1 // the way there is blocked, so it gets an index entry
+				continue
+			}
+			whole := false
+			if err == nil {
+				whole, err = w.lastWhole(pos, b)
+			}
+			if err != nil || !whole || !r.misplaced(s, pos, b, gap < 0) {
 				return pos, bad.Error(), err
 			}
-			pos, gap = next, -1 // the way there is blocked, so it gets an index entry
+		}
+		if bad != nil || r.misplaced(s, pos, b, gap < 0) {
+			l.log.Error("the offset of a batch is wrong; reads of it are refused",
+				"file", s.file.Path(), "position", pos, "offset", b.BaseOffset(), "want", r.end)
+			next := pos + int64(b.Size())
+			s.file.sound.unknownBelow(next)
+			end := r.end + int64(b.LastOffsetDelta()) + 1
+			r.goneRound(s, pos, next, end, fmt.Sprintf("the batch says offset %d, where offset %d is the next", b.BaseOffset(), r.end))
+			r.end, pos, gap = end, next, -1
 			continue
 		}
 		r.checkEpoch(s, pos, b)
@@ -304,8 +335,34 @@ func (r *recovery) goRound(w *walk, s *segment, pos, doubt int64, why error) (ne
 	r.l.log.Error("bytes of a segment are no batch; reads of what was there are refused",
 		"file", s.file.Path(), "position", pos, "bytes", next-pos, "offset", r.end, "next_offset", h.BaseOffset(), "reason", why)
 	s.file.sound.unknownBelow(next)
-	r.round = append(r.round, damagedPiece{s, pos, next})
+	r.goneRound(s, pos, next, h.BaseOffset(), why.Error())
 	return next, nil
+}
+
+// goneRound takes bytes up that no recovery believes, with the offsets from the end so far to
+// the next one.
+func (r *recovery) goneRound(s *segment, pos, end, next int64, why string) {
+	r.round = append(r.round, damagedPiece{s, pos, end})
+	r.l.lose(r.end, next, &DamageError{File: s.file.Path(), Position: pos, Offset: r.end, Reason: why})
+}
+
+// misplaced tells whether a batch whose checksum is right has a wrong offset, which the
+// checksum does not cover. Behind most batches there is one that contradicts it (passesOver);
+// behind the last one of a segment there is the name of the next, and behind the last of the
+// log nothing. What was appended since the recovery point follows without a gap, unless
+// damage lies between; without such a point only a flipped bit is told from a gap that a
+// cleaning has left.
+func (r *recovery) misplaced(s *segment, pos int64, b record.Batch, behindDamage bool) bool {
+	if !r.l.dir.sameBoot || b.BaseOffset() == r.end {
+		return false
+	}
+	if i := slices.Index(r.segs, s); r.goesOn(s) {
+		return b.LastOffset() >= r.segs[i+1].base
+	}
+	if pos+int64(b.Size()) < s.size || behindDamage {
+		return false
+	}
+	return r.placed || bits.OnesCount64(uint64(b.BaseOffset()^r.end)) == 1
 }
 
 // goesOn reports whether a later segment has data: none had before this one was whole.
@@ -318,7 +375,7 @@ func (r *recovery) passTail(s *segment, pos, next int64, why string) {
 	r.l.log.Error("the end of a closed segment is damaged; reads of what was there are refused",
 		"file", s.file.Path(), "position", pos, "bytes", s.size-pos, "offset", r.end, "next_offset", next, "reason", why)
 	s.file.sound.unknownBelow(s.size)
-	r.round = append(r.round, damagedPiece{s, pos, s.size})
+	r.goneRound(s, pos, s.size, next, why)
 	r.end = next
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"ringmain/internal/vfs"
 )
 
 // install publishes the recovered state.
@@ -17,6 +19,11 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		l.gap(next, rp.offset, &DamageError{File: last.file.Path(), Position: last.size, Offset: r.end,
 			Reason: fmt.Sprintf("the log ends before offset %d, and had reached %d on the disk, where it goes on", r.end, rp.offset)})
 		next = rp.offset
+	}
+	if to, d := r.newestLost(r.end, rp.offset); d != nil {
+		r.rep.LostFrom, r.rep.LostTo = r.end, to
+		l.gap(max(r.end, start), to, d)
+		next = max(next, to)
 	}
 	last.next = r.end
 	last.file.found, last.file.end = last.size, r.end
@@ -76,10 +83,12 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		// A recovery point in a segment that is not there any more reads as one in a
 		// segment that was rolled to and not written yet. Once the segment before it
 		// grows, as it does now, what it holds beyond that point would be overlooked.
-		if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{l.point}), l.dir.points.sync()); err != nil {
+		if err := l.savePointNow(); err != nil {
 			return err
 		}
-		l.savedPoint = l.point
+	}
+	if err := l.settleNewest(l.segs); err != nil {
+		return err
 	}
 	for _, s := range l.segs[r.at : len(l.segs)-1] {
 		if s.known.Load() && (len(s.tail) > 0 || s.idx == nil) {
@@ -90,6 +99,9 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	r.rep.Segments = len(l.segs)
 	if err := r.dropLaterSnapshots(); err != nil {
 		return err
+	}
+	if !l.dir.clean && !l.dir.sameBoot {
+		r.dropTornSnapshots()
 	}
 	expired := 0
 	for expired < len(l.segs)-1 && l.segs[expired].next <= start && !slices.Contains(l.dirty, l.segs[expired]) {
@@ -130,6 +142,15 @@ func (r *recovery) unseal(s *segment) error {
 	return nil
 }
 
+// savePointNow makes the recovery point durable.
+func (l *Log) savePointNow() error {
+	err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{l.point}), l.dir.points.sync())
+	if err == nil {
+		l.savedPoint = l.point
+	}
+	return err
+}
+
 func (l *Log) hasSegment(base int64) bool {
 	i := segmentOf(l.segs, base)
 	return i >= 0 && l.segs[i].base == base
@@ -150,6 +171,23 @@ func (r *recovery) syncNow() error {
 	}
 	l.dirty, l.unsynced = nil, 0
 	return nil
+}
+
+// dropTornSnapshots removes snapshots that a crash of the system has torn: none is synced, and
+// what is left of an old one would look like damage for as long as its segment stays.
+func (r *recovery) dropTornSnapshots() {
+	l := r.l
+	l.snapshots = slices.DeleteFunc(slices.Clone(l.snapshots), func(o int64) bool {
+		b, err := vfs.ReadFile(l.home.fs, offsetPath(l.home.path, o, snapshotSuffix))
+		if err == nil {
+			_, _, err = decodeSnapshot(b)
+		}
+		if !errors.Is(err, errDamaged) {
+			return false
+		}
+		l.removeSnapshot(o)
+		return true
+	})
 }
 
 // dropLaterSnapshots removes snapshots of a future that was lost, durably: if

@@ -65,7 +65,16 @@ func (v *Verifier) writeCheckpoint(name string, kind uint16, points map[pointKey
 
 func (v *Verifier) putStart(k pointKey, offset int64) error {
 	v.starts[k] = point{offset: offset, epoch: model.NoEpoch}
-	return v.writeCheckpoint(startsName, 2, v.starts)
+	return errors.Join(v.writeCheckpoint(startsName, 2, v.starts), v.forgetNewest(k))
+}
+
+// forgetNewest takes the note of the newest segment back, which a repair has settled.
+func (v *Verifier) forgetNewest(k pointKey) error {
+	if _, noted := v.newest[k]; !noted {
+		return nil
+	}
+	delete(v.newest, k)
+	return v.writeCheckpoint(newestName, 4, v.newest)
 }
 
 // takeOut moves what is no batch out of a segment: each piece into a file of its
@@ -247,7 +256,7 @@ func (x *examined) setPoint(offset int64) error {
 		p.flags = pointNoProducers // what they wrote last may be what is lost
 	}
 	x.v.points[k] = p
-	return x.v.writeCheckpoint(pointsName, 1, x.v.points)
+	return errors.Join(x.v.writeCheckpoint(pointsName, 1, x.v.points), x.v.forgetNewest(k))
 }
 
 // writeEpoch puts a leader epoch into the batch at a position.

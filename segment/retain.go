@@ -89,6 +89,9 @@ func (l *Log) dropFront(n int, delay time.Duration) {
 		return
 	}
 	gone := l.segs[:n]
+	if err := l.settleNewest(l.segs[n:]); err != nil {
+		l.log.Warn("cannot note the newest segment; after a kill those that are removed now may be taken for lost", "directory", l.home.path, "error", err)
+	}
 	l.mu.Lock()
 	l.segs = slices.Clone(l.segs[n:])
 	l.mu.Unlock()

@@ -16,7 +16,8 @@ type Found struct {
 
 // OffsetForTimestamp finds the first record, in offset order, below limit and
 // not below the log start whose own timestamp is at least ts; ok is false if
-// there is none. It reads batches and waits for the disk. Any goroutine.
+// there is none. It reads batches and waits for the disk. ErrCorrupt where a lost record
+// might be the one. Any goroutine.
 func (l *Log) OffsetForTimestamp(ts, limit int64) (f Found, ok bool, err error) {
 	for {
 		f, ok, err = l.search(ts, limit)
@@ -30,7 +31,8 @@ func (l *Log) OffsetForTimestamp(ts, limit int64) (f Found, ok bool, err error) 
 }
 
 // MaxTimestamp finds the first record below limit that has the largest
-// timestamp; ok is false in an empty log. Any goroutine; waits for the disk.
+// timestamp; ok is false in an empty log. ErrCorrupt where a lost record might be the one.
+// Any goroutine; waits for the disk.
 func (l *Log) MaxTimestamp(limit int64) (f Found, ok bool, err error) {
 	for {
 		f, ok, err = l.searchMax(limit)
@@ -61,11 +63,17 @@ func (l *Log) search(ts, limit int64) (Found, bool, error) {
 			continue
 		}
 		f, ok, err := l.searchSegment(seg, ts, start, limit)
-		if ok || err != nil {
-			return f, ok, err
+		if ok {
+			err = l.lostWithin(start, f.Offset)
+		}
+		if err != nil {
+			return Found{}, false, err
+		}
+		if ok {
+			return f, true, nil
 		}
 	}
-	return Found{}, false, nil
+	return Found{}, false, l.lostWithin(start, limit)
 }
 
 // newest is the largest timestamp in a segment.
@@ -145,6 +153,9 @@ func (l *Log) searchMax(limit int64) (best Found, ok bool, err error) {
 			best, ok = f, true
 		}
 	}
+	if err := l.lostWithin(start, limit); err != nil {
+		return Found{}, false, err
+	}
 	return best, ok, nil
 }
 
@@ -214,7 +225,8 @@ func (l *Log) trustedFloor(seg *segment, k indexKey, key int64) (indexEntry, err
 }
 
 // batches calls fn for the batches of a segment from pos on, as long as they
-// begin below limit and fn wants more.
+// begin below limit and fn wants more. Offsets lie outside of checksums: one that the
+// segment or the batch behind contradicts is ErrCorrupt, as it is to who reads there.
 func (l *Log) batches(seg *segment, pos, limit int64, fn func(w *walk, pos int64, h record.Batch) (more bool, err error)) error {
 	size := l.publishedSize(seg)
 	if err := seg.file.acquire(); err != nil {
@@ -223,15 +235,34 @@ func (l *Log) batches(seg *segment, pos, limit int64, fn func(w *walk, pos int64
 	defer seg.file.Release()
 	w := newWalk(seg.file, size)
 	defer w.done()
-	for {
+	expect, end := seg.base, l.segmentEnd(seg)
+	for first := true; ; first = false {
 		h, err := w.header(pos)
-		if errors.Is(err, errEnd) || err == nil && h.BaseOffset() >= limit {
+		if errors.Is(err, errEnd) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		if first && pos > 0 { // who gives a position knows the batch there
+			expect = h.BaseOffset()
+		}
+		if h.BaseOffset() < expect || h.LastOffset() >= end {
+			return corruptBatch(seg.file.Path(), pos, expect, "offsets %d to %d between %d and %d", h.BaseOffset(), h.LastOffset(), expect, end)
+		}
+		if h.BaseOffset() > expect {
+			if _, err := w.passesOver(pos, h, expect); err != nil {
+				return err
+			}
+			if h, err = w.header(pos); err != nil {
+				return err
+			}
+		}
+		if h.BaseOffset() >= limit {
+			return nil
+		}
 		next := pos + int64(h.Size())
+		expect = h.LastOffset() + 1
 		if more, err := fn(w, pos, h); err != nil || !more {
 			return err
 		}

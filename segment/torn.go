@@ -61,6 +61,20 @@ func (w *walk) trueLength(pos, expect, reach int64, b record.Batch) (size int64,
 	return 0, false, nil
 }
 
+// lastWhole reports whether the batch at pos is whole, whatever its offset, and nothing is
+// behind it. Its header is copied to head.
+func (w *walk) lastWhole(pos int64, head record.Batch) (bool, error) {
+	b, err := w.damaged(pos)
+	if b == nil || err != nil {
+		return false, err
+	}
+	copy(head, b)
+	if b.Magic() != record.Magic || b.LastOffsetDelta() < 0 || pos+int64(b.Size()) != w.size {
+		return false, nil
+	}
+	return w.matches(pos, b)
+}
+
 // matches reports whether the checksum of the batch at pos, whose header is b, is right.
 func (w *walk) matches(pos int64, b record.Batch) (bool, error) {
 	if size := int64(b.Size()); size < record.HeaderSize || pos+size > w.size {

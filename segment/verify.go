@@ -35,9 +35,11 @@ type Verifier struct {
 	lock   io.Closer
 	ident  Ident
 	clean  bool // the last broker stopped cleanly
+	killed bool // it did not, and the system has run on: nothing that was written is lost
 	owed   bool // it did not, and a journal may hold bytes that the next start puts back
 	points map[pointKey]point
 	starts map[pointKey]point
+	newest map[pointKey]point
 
 	// Progress is told of bytes that were read; it may be nil.
 	Progress func(bytes int64)
@@ -67,7 +69,7 @@ func OpenVerifier(fsys vfs.FS, path string) (*Verifier, error) {
 	if !exists && err == nil {
 		return nil, fmt.Errorf("%w: %s has no %s", ErrForeign, path, identityName)
 	}
-	v := &Verifier{fs: fsys, path: path, points: map[pointKey]point{}, starts: map[pointKey]point{}}
+	v := &Verifier{fs: fsys, path: path, points: map[pointKey]point{}, starts: map[pointKey]point{}, newest: map[pointKey]point{}}
 	if v.lock, err = fsys.Lock(filepath.Join(path, lockName)); errors.Is(err, vfs.ErrLocked) {
 		return nil, fmt.Errorf("%w: %s; stop the broker first", ErrLocked, path)
 	} else if err != nil {
@@ -109,6 +111,7 @@ func (v *Verifier) open() (err error) {
 		return err
 	}
 	if !v.clean {
+		v.killed = ofThisBoot(v.fs, v.path)
 		es, err := v.fs.ReadDir(v.path)
 		if err != nil {
 			return err
@@ -118,10 +121,13 @@ func (v *Verifier) open() (err error) {
 	if err := v.checkpoint(pointsName, 1, v.points); err != nil {
 		return err
 	}
-	return v.checkpoint(startsName, 2, v.starts)
+	if err := v.checkpoint(startsName, 2, v.starts); err != nil {
+		return err
+	}
+	return v.checkpoint(newestName, 4, v.newest)
 }
 
-// checkpoint reads one of the two checkpoint files.
+// checkpoint reads one of the checkpoint files.
 func (v *Verifier) checkpoint(name string, kind uint16, points map[pointKey]point) error {
 	path := filepath.Join(v.path, name)
 	b, err := vfs.ReadFile(v.fs, path)
@@ -185,6 +191,12 @@ func (v *Verifier) Restore(id Ident) bool {
 func (v *Verifier) SetAside(f Finding) {
 	file := f.File
 	v.fix(f, func() error { return v.setAsideIfThere(file) })
+}
+
+// Mend takes a finding up that is mended by writing its file anew, after what is there was
+// set aside.
+func (v *Verifier) Mend(f Finding, b []byte) {
+	v.fix(f, func() error { return errors.Join(v.setAsideIfThere(f.File), vfs.WriteFile(v.fs, f.File, b, true)) })
 }
 
 // Report takes a finding up that nothing here can mend.
@@ -265,10 +277,13 @@ func (v *Verifier) hold(i, k int) {
 func (v *Verifier) Missing(tp model.TopicPartition, topic model.TopicID) {
 	defer v.hold(len(v.Findings), len(v.fixes))
 	k := pointKey{topic, tp.Partition}
-	rp, known := v.points[k]
-	if start := v.starts[k].offset; known && rp.offset > start {
-		v.fix(Finding{File: filepath.Join(v.path, tp.String()), Position: -1, From: start, To: rp.offset,
-			Reason: "the directory is missing", Repair: fmt.Sprintf("begin the log at offset %d", rp.offset)},
-			func() error { return v.putStart(k, rp.offset) })
+	start, to := v.starts[k].offset, v.points[k].offset
+	if p, noted := v.newest[k]; noted && v.killed {
+		to = max(to, p.offset)
+	}
+	if to > start {
+		v.fix(Finding{File: filepath.Join(v.path, tp.String()), Position: -1, From: start, To: to,
+			Reason: "the directory is missing", Repair: fmt.Sprintf("begin the log at offset %d", to)},
+			func() error { return v.putStart(k, to) })
 	}
 }

@@ -16,7 +16,7 @@ import (
 // last one, where nothing else that was found explains them. A repair writes an empty batch
 // in their place, so that the log says itself that nothing is there.
 func (x *examined) gaps() {
-	segs, rp := x.segs, x.v.points[x.key()].offset
+	segs, rp := x.segs, x.reached()
 	for len(segs) > 1 && segs[len(segs)-1].size == 0 && segs[len(segs)-1].base >= rp {
 		segs = segs[:len(segs)-1] // a roll makes a file before the end of the one before it is written
 	}

@@ -15,6 +15,7 @@ type scanned struct {
 	base    int64
 	size    int64
 	end     int64 // offset after the last sound batch
+	before  int64 // offset after the one before it
 	soundTo int64 // position after it
 	bad     []badPiece
 	batches []scannedBatch
@@ -127,7 +128,7 @@ func (s *scanned) take(pos int64, h record.Batch) {
 	s.stats.maxTs = max(s.stats.maxTs, indexTimestamp(h))
 	s.records += int64(h.Count())
 	s.hasIDs = s.hasIDs || h.ProducerID() >= 0
-	s.end, s.soundTo = h.LastOffset()+1, pos+int64(h.Size())
+	s.before, s.end, s.soundTo = s.end, h.LastOffset()+1, pos+int64(h.Size())
 }
 
 // afterBad takes bytes up that are no sound batch, from pos on and to the end of the one at

@@ -19,10 +19,11 @@ type examined struct {
 	home  *home
 	names map[string]bool
 	segs  []*scanned
-	moved bool // a repair changes a .log file
-	tail  bool // and its end
-	lost  bool // records below the recovery point, or at the end, are gone
-	first int  // of the verifier's findings, the first of this partition
+	moved bool  // a repair changes a .log file
+	tail  bool  // and its end
+	lost  bool  // records below the recovery point, or at the end, are gone
+	first int   // of the verifier's findings, the first of this partition
+	gone  int64 // after a kill, the offset below which the newest segment had records, if it is missing; else 0
 }
 
 // VerifyPartition reads everything in a partition's directory. topic is whose it
@@ -63,6 +64,9 @@ func (v *Verifier) VerifyPartition(tp model.TopicPartition, topic model.TopicID)
 			s.file.tryClose()
 		}
 	}()
+	for start := v.starts[x.key()].offset; len(bases) > 1 && bases[1] <= start; {
+		bases = bases[1:] // it is only waiting to be removed, and no start checks it
+	}
 	for _, base := range bases {
 		f := newFile(x.home, base, logSuffix)
 		st, err := v.fs.Stat(f.Path())
@@ -83,9 +87,13 @@ func (v *Verifier) VerifyPartition(tp model.TopicPartition, topic model.TopicID)
 		v.Totals.Bytes += s.size
 		x.segs = append(x.segs, s)
 	}
+	if err := x.misplaced(); err != nil {
+		return err
+	}
 	if err := x.indexesOf(); err != nil {
 		return err
 	}
+	x.newest()
 	x.missing(indexes)
 	x.logs()
 	x.point()
@@ -153,7 +161,34 @@ func (x *examined) next(i int) int64 {
 	if i+1 < len(x.segs) {
 		return x.segs[i+1].base
 	}
-	return max(x.segs[i].end, x.v.points[x.key()].offset)
+	return max(x.segs[i].end, x.reached())
+}
+
+// reached is an offset that the log is known to have come to.
+func (x *examined) reached() int64 { return max(x.v.points[x.key()].offset, x.gone) }
+
+// newest looks for the newest segment, as a start does (recovery.newestLost).
+func (x *examined) newest() {
+	p, noted := x.v.newest[x.key()]
+	end := int64(0)
+	if n := len(x.segs); n > 0 {
+		end = x.segs[n-1].end
+	}
+	if !noted || !x.v.killed || p.segBase < end || p.offset <= x.reached() ||
+		slices.ContainsFunc(x.segs, func(s *scanned) bool { return s.base == p.segBase }) {
+		return
+	}
+	x.gone, x.moved, x.tail, x.lost = p.offset, true, true, true
+	k, start := x.key(), x.v.starts[x.key()].offset
+	f := Finding{File: x.path(offsetName(p.segBase, logSuffix)), Position: -1, From: max(end, start), To: p.offset,
+		Reason: fmt.Sprintf("the newest segment is missing; its records had offsets below %d", p.offset),
+		Repair: fmt.Sprintf("go on at offset %d; the offsets between stay unused", p.offset)}
+	if len(x.segs) > 0 {
+		x.v.fix(f, nil) // point sets it there
+		return
+	}
+	f.Repair = fmt.Sprintf("begin the log at offset %d", p.offset)
+	x.v.fix(f, func() error { return x.v.putStart(k, p.offset) })
 }
 
 // missing finds segments of which only the index is there.
@@ -164,7 +199,7 @@ func (x *examined) missing(indexes []int64) {
 		if base < start || i >= 0 && (x.segs[i].base == base || x.segs[i].end > base) {
 			continue
 		}
-		to := x.v.points[x.key()].offset
+		to := x.reached()
 		if i+1 < len(x.segs) {
 			to = x.segs[i+1].base
 		}
@@ -259,7 +294,9 @@ func (x *examined) point() {
 	start := x.v.starts[k].offset
 	file := filepath.Join(x.v.path, pointsName)
 	switch {
-	case !known:
+	case !known && x.gone == 0:
+	case len(x.segs) == 0 && x.gone > 0: // said above
+		return
 	case len(x.segs) == 0 && rp.offset > start:
 		x.v.fix(Finding{File: x.home.path, Position: -1, From: start, To: rp.offset, Reason: "all segments are missing",
 			Repair: fmt.Sprintf("begin the log at offset %d", rp.offset)}, func() error { return x.v.putStart(k, rp.offset) })
@@ -290,7 +327,7 @@ func (x *examined) point() {
 	if !x.moved || len(x.segs) == 0 {
 		return
 	}
-	x.v.fixes = append(x.v.fixes, func() error { return x.setPoint(max(rp.offset, end)) })
+	x.v.fixes = append(x.v.fixes, func() error { return x.setPoint(max(x.reached(), end)) })
 }
 
 // rolled tells that the next record begins a segment that has no file yet.
@@ -301,7 +338,7 @@ func (x *examined) rolled() bool {
 
 // snapshots checks the producers' state.
 func (x *examined) snapshots(offsets []int64) error {
-	end := x.v.points[x.key()].offset
+	end := x.reached()
 	if n := len(x.segs); n > 0 {
 		end = max(end, x.segs[n-1].end)
 	}
@@ -337,7 +374,9 @@ func (x *examined) snapshots(offsets []int64) error {
 			}
 			why = fmt.Sprintf("it is of byte %d of segment %d, where no batch of offset %d begins; it may be another partition's", h.pos, h.segBase, o)
 		}
-		x.v.fix(Finding{File: file, Position: 0, Bytes: int64(len(b)), Reason: why, Harmless: o > end && err == nil && !x.v.clean,
+		// None is synced: what a crash of the system has torn is ignored when it is its turn.
+		harmless := o > end && err == nil && !x.v.clean || err != nil && !x.v.clean && !x.v.killed
+		x.v.fix(Finding{File: file, Position: 0, Bytes: int64(len(b)), Reason: why, Harmless: harmless,
 			Repair: "set the file aside; the producers are read from an older one and the log"}, func() error { return x.v.setAsideIfThere(file) })
 	}
 	return nil

@@ -48,6 +48,7 @@ func (m *Mem) CrashClone(rng *rand.Rand) *Mem {
 func (m *Mem) clone(names func(*memDir) map[string]*inode, data func(*inode) []byte) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	defer m.hold()()
 	c := NewMem()
 	copied := make(map[*inode]*inode)
 	var walk func(path string)
@@ -67,10 +68,8 @@ func (m *Mem) clone(names func(*memDir) map[string]*inode, data func(*inode) []b
 				continue
 			}
 			if copied[node] == nil {
-				node.mu.RLock()
 				b := slices.Clone(data(node))
 				copied[node] = &inode{data: b, synced: slices.Clone(b), mtime: node.mtime}
-				node.mu.RUnlock()
 			}
 			d.names[base] = copied[node]
 		}
@@ -82,6 +81,27 @@ func (m *Mem) clone(names func(*memDir) map[string]*inode, data func(*inode) []b
 	walk(string(filepath.Separator))
 	walk(".")
 	return c
+}
+
+// hold keeps all files as they are until release is called, so that a copy has nothing of a
+// later write without what was written before it. mu is held.
+func (m *Mem) hold() (release func()) {
+	held := make(map[*inode]bool)
+	for _, d := range m.dirs {
+		for _, names := range []map[string]*inode{d.names, d.synced} {
+			for _, node := range names {
+				if node != nil && !held[node] { // nil is a directory
+					held[node] = true
+					node.mu.RLock()
+				}
+			}
+		}
+	}
+	return func() {
+		for node := range held {
+			node.mu.RUnlock()
+		}
+	}
 }
 
 func sortedNames(names map[string]*inode) []string {

@@ -122,6 +122,7 @@ var rows = []row{
 	{name: "identity missing", where: identity, change: remove, start: refused},
 	{name: "log directories flipped", where: roster, change: flipHalf(), start: refused},
 	{name: "log directories cut", where: roster, change: cut(50), start: refused},
+	{name: "log directories missing", where: roster, change: remove},
 
 	{name: "vote flipped", where: quorum, change: flipAt(60), start: refused, byHand: true},
 	{name: "vote cut", where: quorum, change: cut(50), start: refused, byHand: true},
