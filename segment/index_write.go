@@ -103,6 +103,11 @@ func (l *Log) load(seg *segment) error {
 	if seg.file.gone.Load() { // replaced: the files of its name are another's
 		return errGone
 	}
+	if err := seg.file.acquire(); err == nil {
+		defer seg.file.Release()
+	} else if !isNotExist(err) {
+		return err // nothing is taken for sound for want of a descriptor
+	}
 	s, x, err := l.readHeader(seg.base)
 	if err == nil {
 		d, ours := l.identify(seg, s)

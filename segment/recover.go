@@ -124,12 +124,16 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 	if b, err := vfs.ReadFile(l.home.fs, filepath.Join(l.home.path, epochsName)); err == nil {
 		if topic, h, err := decodeEpochs(b); err == nil && topic == l.topic {
 			l.epochs = h.within(base, base)
-			begun := !known || rp.offset == base && rp.first != 0
-			if begun && len(h) > 0 && h[len(h)-1].Start >= base && l.dir.sameBoot { // written behind the first batch
+			if !known && len(h) > 0 && h[len(h)-1].Start >= base && l.dir.sameBoot { // written behind the first batch
 				l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
 					"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base, "epoch", h.latest())
 			}
 		}
+	}
+	begun := known && rp.segBase == base && rp.first != 0
+	if begun {
+		l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
+			"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base)
 	}
 	l.segs = []*segment{newSegment(l.home, base)}
 	l.segs[0].known.Store(true)
@@ -141,6 +145,9 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 		l.savedPoint = rp
 	}
 	r.rep.Segments = 1
+	if begun {
+		return l.unmark()
+	}
 	return nil
 }
 

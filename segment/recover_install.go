@@ -81,6 +81,11 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 		}
 		l.savedPoint = l.point
 	}
+	if known && rp.first != 0 && rp.segBase == l.active().base && l.active().size == 0 {
+		if err := l.unmark(); err != nil {
+			return err
+		}
+	}
 	for _, s := range l.segs[r.at : len(l.segs)-1] {
 		if s.known.Load() && (len(s.tail) > 0 || s.idx == nil) {
 			l.seal(s)

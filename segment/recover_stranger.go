@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -38,6 +39,17 @@ func (r *recovery) passes(i int) (bool, error) {
 	}
 	r.end = max(r.end, r.segs[i+1].base)
 	return true, nil
+}
+
+// unmark has the checkpoint forget the first batch of a segment that is empty now: the next
+// one to be written there is another. Before the log has readers.
+func (l *Log) unmark() error {
+	l.point.first = 0
+	if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{l.point}), l.dir.points.sync()); err != nil {
+		return err
+	}
+	l.savedPoint = l.point
+	return nil
 }
 
 // unmarked compares the first batch of a segment with what the checkpoint noted of it beside

@@ -111,6 +111,10 @@ func (l *Log) prove(seg *segment) error {
 	if seg.file.gone.Load() {
 		return errGone
 	}
+	if err := seg.file.acquire(); err != nil {
+		return err // not for want of a descriptor
+	}
+	defer seg.file.Release()
 	if d, _ := l.identify(seg, *was); d != nil {
 		l.refuseStranger(seg, d)
 		return d

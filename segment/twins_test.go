@@ -399,3 +399,57 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// What the checkpoint notes of a first batch is forgotten when that batch goes, whatever
+// takes it: another one in its place, and a kill before the next checkpoint, are no alarm.
+func TestMarkGoesWithItsBatch(t *testing.T) {
+	for what, take := range map[string]func(t *testing.T, mem *vfs.Mem) *vfs.Mem{
+		"a truncation": func(t *testing.T, mem *vfs.Mem) *vfs.Mem {
+			l, _ := openLog(t, openDir(t, mem, "/data"), smallConfig())
+			if err := l.TruncateTo(0); err != nil {
+				t.Fatal(err)
+			}
+			return mem.KillClone()
+		},
+		"a hand": func(t *testing.T, mem *vfs.Mem) *vfs.Mem {
+			if err := mem.Remove("/data/orders-3/" + offsetName(0, logSuffix)); err != nil {
+				t.Fatal(err)
+			}
+			return mem
+		},
+		"a bad disk and a power cut": func(t *testing.T, mem *vfs.Mem) *vfs.Mem {
+			mem = mem.RebootClone()
+			f, err := mem.OpenFile("/data/orders-3/"+offsetName(0, logSuffix), os.O_RDWR)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flip(t, f, 100, 3)
+			return mem
+		},
+	} {
+		mem, _, l := newMemLog(t)
+		io := NewPwritevIO()
+		appendAll(t, io, l, 0, twinBatch(3, 0))
+		syncLog(t, io, l)
+		if p, ok := l.dir.points.get(l.key()); !ok || p.first != mark(twinBatch(3, 0).CRC()) || p.pos != 0 {
+			t.Fatalf("the point is %+v, %v", p, ok)
+		}
+		mem = take(t, mem.KillClone())
+		l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+		if l.EndOffset() != 0 {
+			t.Fatalf("%s: the log ends at %d", what, l.EndOffset())
+		}
+		appendAll(t, io, l, 0, twinBatch(4, 0))
+		for _, sync := range []bool{false, true} {
+			if sync {
+				syncLog(t, io, l)
+			}
+			mem = mem.KillClone()
+			l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+			if got := readAll(t, l, 0, 1<<20); len(got) != 1 || !strings.Contains(string(got[0]), "4 at") {
+				t.Errorf("%s, synced %v: %d batches", what, sync, len(got))
+			}
+		}
+		io.Close()
+	}
+}
