@@ -173,6 +173,9 @@ func (l *Log) prepare(r *round, index int) error {
 // openForWrite makes sure that the segment's file exists and stays open until
 // it was synced.
 func (l *Log) openForWrite(seg *segment, end int64) error {
+	if err := l.prove(seg); err != nil { // nothing is put behind another partition's records
+		return err
+	}
 	if !seg.pinned {
 		if err := l.home.budget.roomToWrite(); err != nil {
 			return err
@@ -328,7 +331,7 @@ func (l *Log) commit() {
 			l.publishNext(seg)
 		}
 		rel := uint32(st.b.BaseOffset() - seg.base)
-		l.addToIndex(seg, rel, st.pos, st.maxTs)
+		l.addToIndex(seg, rel, st.pos, st.maxTs, st.b.CRC())
 		l.recent.add(rel, uint32(st.pos))
 		seg.size = st.pos + int64(len(st.b))
 		seg.next = st.b.LastOffset() + 1
@@ -380,19 +383,21 @@ func (l *Log) publishNext(seg *segment) {
 }
 
 // addToIndex takes a batch up; pos is where it begins. mu is held.
-func (l *Log) addToIndex(seg *segment, rel uint32, pos, maxTs int64) {
-	seg.index(rel, pos, maxTs, int64(l.cfg.IndexIntervalBytes))
+func (l *Log) addToIndex(seg *segment, rel uint32, pos, maxTs int64, sum uint32) {
+	seg.index(rel, pos, maxTs, sum, int64(l.cfg.IndexIntervalBytes))
 }
 
-// index adds an entry when the last one lies more than interval bytes back.
-func (s *segment) index(rel uint32, pos, maxTs, interval int64) {
+// index adds an entry when the last one lies more than interval bytes back. sum is the
+// checksum of the batch.
+func (s *segment) index(rel uint32, pos, maxTs int64, sum uint32, interval int64) {
 	if pos-s.lastEntry > interval {
 		s.tail = append(s.tail, indexEntry{rel: rel, pos: uint32(pos), maxTs: s.maxTs})
-		s.lastEntry = pos
+		s.lastEntry, s.sums.last = pos, sum
 		s.entries++
 	}
 	if pos == 0 {
 		s.firstTs = maxTs
+		s.sums = sums{sum, sum}
 	}
 	s.maxTs = max(s.maxTs, maxTs)
 }

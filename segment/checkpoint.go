@@ -45,7 +45,8 @@ type point struct {
 	segBase int64 // segment that holds offset
 	pos     int64 // of the batch at offset in that segment; its size if offset is the end
 	epoch   int32 // latest leader epoch below offset
-	flags   uint32
+	flags   uint16
+	first   uint16 // mark of the first batch of that segment, 0 if not known
 }
 
 const (
@@ -153,7 +154,8 @@ func parseCheckpoint(b []byte, kind uint16, entry func(at int, k pointKey, p poi
 			segBase: int64(binary.LittleEndian.Uint64(e[28:])),
 			pos:     int64(binary.LittleEndian.Uint64(e[36:])),
 			epoch:   int32(binary.LittleEndian.Uint32(e[44:])),
-			flags:   binary.LittleEndian.Uint32(e[48:]),
+			flags:   binary.LittleEndian.Uint16(e[48:]),
+			first:   binary.LittleEndian.Uint16(e[50:]),
 		}, true)
 	}
 	return clean, nil
@@ -175,7 +177,8 @@ func appendPoint(b []byte, k pointKey, p point) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.segBase))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.pos))
 	b = binary.LittleEndian.AppendUint32(b, uint32(p.epoch))
-	b = binary.LittleEndian.AppendUint32(b, p.flags)
+	b = binary.LittleEndian.AppendUint16(b, p.flags)
+	b = binary.LittleEndian.AppendUint16(b, p.first)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
 }
 

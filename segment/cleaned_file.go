@@ -53,7 +53,7 @@ func (w *cleanedFile) add(b record.Batch, interval int64) error {
 	if at+int64(len(b)) > math.MaxUint32 {
 		return fmt.Errorf("clean %s: the segment of %d would exceed 4 GiB, which an index cannot address; lower segment.bytes", w.l.tp, w.seg.base)
 	}
-	w.seg.index(uint32(b.BaseOffset()-w.seg.base), at, indexTimestamp(b), interval)
+	w.seg.index(uint32(b.BaseOffset()-w.seg.base), at, indexTimestamp(b), b.CRC(), interval)
 	w.seg.next = b.LastOffset() + 1
 	if len(w.out)+len(b) > cap(w.out) {
 		if err := w.flush(); err != nil {
@@ -132,7 +132,7 @@ func (w *cleanedFile) writeIndex() (blocks int, err error) {
 	if blocks, err = appendBlocks(f, 0, w.seg.base, w.seg.tail); err != nil {
 		return 0, err
 	}
-	_, err = f.WriteAt(encodeIndexHeader(w.l.topic, w.seg.base, w.seg.stats()), 0)
+	_, err = f.WriteAt(encodeIndexHeader(w.l.key(), w.seg.base, w.seg.stats()), 0)
 	return blocks, err
 }
 

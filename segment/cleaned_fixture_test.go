@@ -53,17 +53,23 @@ func makeCleanedFixture(t *testing.T, root string) {
 	d.Close()
 }
 
-// Compacted logs of this version open for ever, and a cleaning that it was
+// Compacted logs of every version open for ever, and a cleaning that it was
 // killed in is ended; see TestFixturesOpen.
 func TestCleanedFixturesOpen(t *testing.T) {
 	if *writeFixture != "" {
 		makeCleanedFixture(t, *writeFixture+"-cleaned")
 		t.Skip("fixture written")
 	}
+	for _, from := range []string{"testdata/cleaned-v1", "testdata/cleaned-v2"} {
+		t.Run(from, func(t *testing.T) { openCleanedFixture(t, from) })
+	}
+}
+
+func openCleanedFixture(t *testing.T, from string) {
 	logs := map[string]string{}
 	for _, state := range []string{"settled", "killed"} {
 		root := t.TempDir() + "/data"
-		if err := copyTree("testdata/cleaned-v1/"+state, root); err != nil {
+		if err := copyTree(from+"/"+state, root); err != nil {
 			t.Fatal(err)
 		}
 		d := openDir(t, vfs.OS{}, root)

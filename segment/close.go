@@ -150,6 +150,9 @@ func (l *Log) TruncateTo(offset int64) error {
 	if l.point.offset > offset || l.point.segBase > cut.base || l.point.segBase == cut.base && l.point.pos > pos {
 		l.point = point{offset: cut.base, segBase: cut.base, epoch: model.NoEpoch}
 	}
+	if pos == 0 && l.point.segBase == cut.base {
+		l.point.first = 0 // another batch comes in its place
+	}
 	p := l.point
 	l.mu.Unlock()
 	if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{p}), l.dir.points.sync()); err != nil {

@@ -198,6 +198,9 @@ func dumpIndex(w *bufio.Writer, path string, base int64, b []byte) error {
 		if s, err := decodeIndexHeader(b[:indexHeaderSize], topic, base); err == nil {
 			fmt.Fprintf(w, "index of base offset %d for a log of %d bytes, next offset %d, largest timestamp %d, %d entries\n",
 				base, s.size, s.next, s.maxTs, s.entries)
+			if s.partition != noPartition {
+				fmt.Fprintf(w, "partition %d, checksums %#08x of the first batch and %#08x of that at position %d\n", s.partition, s.sums.first, s.sums.last, s.lastEntry)
+			}
 		} else {
 			fmt.Fprintf(w, "index of base offset %d, header not valid (%v)\n", base, err)
 		}
@@ -229,7 +232,11 @@ func dumpSnapshot(w *bufio.Writer, path string, b []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	fmt.Fprintf(w, "producers of topic id %s below offset %d (segment %d, position %d): %d\n", h.topic, h.offset, h.segBase, h.pos, len(byID))
+	whose := ""
+	if h.key.partition != noPartition {
+		whose = fmt.Sprintf(", partition %d", h.key.partition)
+	}
+	fmt.Fprintf(w, "producers of topic id %s%s below offset %d (segment %d, position %d): %d\n", h.key.topic, whose, h.offset, h.segBase, h.pos, len(byID))
 	t := producerTable{byID: byID}
 	for _, info := range t.list() {
 		p := byID[info.ProducerID]
@@ -251,8 +258,8 @@ func dumpCheckpoint(w *bufio.Writer, path string, b []byte) error {
 		case p.flags&pointRemoved != 0:
 			fmt.Fprintf(w, "topic id %s partition %d removed\n", k.topic, k.partition)
 		default:
-			fmt.Fprintf(w, "topic id %s partition %d offset %d segment %d position %d epoch %d flags %d\n",
-				k.topic, k.partition, p.offset, p.segBase, p.pos, p.epoch, p.flags)
+			fmt.Fprintf(w, "topic id %s partition %d offset %d segment %d position %d epoch %d flags %d mark %#04x\n",
+				k.topic, k.partition, p.offset, p.segBase, p.pos, p.epoch, p.flags, p.first)
 		}
 	})
 	if err == nil && damaged > 0 {

@@ -75,7 +75,7 @@ func (l *Log) EndSync(upTo int64, journaled bool, err error) {
 
 // savePassed writes the recovery point when it has passed into another segment, so that
 // a kill leaves the segments before it known to be whole: what is missing or wrong in them
-// later is damage, not the end of the log. It waits for nothing: while the checkpoint is
+// later is damage, not the end of the log. Once for each segment it notes the first batch. It waits for nothing: while the checkpoint is
 // being written, the next sync or the next checkpoint does it. Owner.
 func (l *Log) savePassed() {
 	if l.closed.Load() { // it was deleted, and its point must not come back
@@ -97,17 +97,24 @@ func (l *Log) savePassed() {
 	l.mu.Unlock()
 }
 
-// passedPoint is the recovery point, and whether the saved one lies in another segment.
+// passedPoint is the recovery point, and whether the saved one lies in another segment. If
+// that lies at the beginning of this one and does not know the first batch, it is the saved
+// point with the mark: all of the segment is checked after a kill, as before.
 func (l *Log) passedPoint() (p point, passed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.point, l.point.segBase != l.savedPoint.segBase
+	p, saved := l.point, l.savedPoint
+	if p.segBase == saved.segBase && saved.offset == saved.segBase && saved.pos == 0 && saved.first == 0 && p.first != 0 {
+		saved.first = p.first
+		return saved, true
+	}
+	return p, p.segBase != saved.segBase
 }
 
 // pointNow is the recovery point if everything published were synced.
 func (l *Log) pointNow() point {
 	w := l.active()
-	p := point{offset: l.end.Load(), segBase: w.base, pos: w.size, epoch: l.epochs.latest()}
+	p := point{offset: l.end.Load(), segBase: w.base, pos: w.size, epoch: l.epochs.latest(), first: mark(w.sums.first)}
 	if len(l.producers.byID) == 0 {
 		p.flags = pointNoProducers
 	}

@@ -73,7 +73,7 @@ func TestFixturesOpen(t *testing.T) {
 		t.Skip("fixture written")
 	}
 	folders, err := filepath.Glob("testdata/format-*/*")
-	if err != nil || len(folders) < 2 {
+	if err != nil || len(folders) < 4 {
 		t.Fatalf("fixtures: %v, %v", folders, err)
 	}
 	for _, from := range folders {
@@ -139,17 +139,17 @@ func TestFixturesOpen(t *testing.T) {
 func TestDumpFile(t *testing.T) {
 	for suffix, want := range map[string][]string{
 		"00000000000000000000.log":      {"offsets 0-2 records 3 epoch 1 codec none", "producer 42 epoch 1 sequences 0-2", "offset 1 timestamp 1700000000001 key \"\\x00\\x01\"", "codec zstd"},
-		"00000000000000000000.index":    {"index of base offset 0 for a log of", "position"},
-		"00000000000000000072.snapshot": {"below offset 72", "producer 42 epoch 1", "sequences 33-35 offsets 66-68"},
+		"00000000000000000000.index":    {"index of base offset 0 for a log of", "partition 3, checksums 0x", "position"},
+		"00000000000000000072.snapshot": {"partition 3 below offset 72", "producer 42 epoch 1", "sequences 33-35 offsets 66-68"},
 		epochsName:                      {"epoch 2 starts at offset 30"},
 		metadataName:                    {testTopic.String() + ", partition 3"},
-		pointsName:                      {"partition 3 offset 72"},
+		pointsName:                      {"partition 3 offset 72", "mark 0x"},
 		startsName:                      {"partition 3 offset 4"},
 		identityName:                    {"cluster " + testIdent.ClusterID + ", node 1"},
 	} {
-		path := "testdata/format-v1/clean/" + suffix
+		path := "testdata/format-v2/clean/" + suffix
 		if _, err := os.Stat(path); err != nil {
-			path = "testdata/format-v1/clean/orders-3/" + suffix
+			path = "testdata/format-v2/clean/orders-3/" + suffix
 		}
 		var out strings.Builder
 		if err := DumpFile(&out, path, DumpOptions{Records: true}); err != nil {

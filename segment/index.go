@@ -17,7 +17,7 @@ import (
 // batches before it. See docs/format/index.md.
 const (
 	indexMagic       = "RMIX"
-	indexVersion     = 1
+	indexVersion     = 2 // 1 says nothing of whose .log it is
 	indexHeaderSize  = 96
 	indexBlockSize   = 4096
 	indexEntrySize   = 16
@@ -50,6 +50,8 @@ type stats struct {
 	firstTs   int64 // largest timestamp of the first batch
 	lastEntry int64 // position of the last indexed batch, 0 if none
 	entries   int64
+	sums      sums  // of the batches at 0 and lastEntry
+	partition int32 // whose .log it is; noPartition in a header of version 1
 }
 
 // indexFile is the part of an index that is on disk. Immutable: growing or
@@ -59,11 +61,11 @@ type indexFile struct {
 	blocks int
 }
 
-func encodeIndexHeader(topic model.TopicID, base int64, s stats) []byte {
+func encodeIndexHeader(k pointKey, base int64, s stats) []byte {
 	b := make([]byte, indexHeaderSize)
 	copy(b, indexMagic)
 	binary.LittleEndian.PutUint16(b[4:], indexVersion)
-	copy(b[8:], topic[:])
+	copy(b[8:], k.topic[:])
 	binary.LittleEndian.PutUint64(b[24:], uint64(base))
 	binary.LittleEndian.PutUint64(b[32:], uint64(s.size))
 	binary.LittleEndian.PutUint64(b[40:], uint64(s.next))
@@ -71,6 +73,9 @@ func encodeIndexHeader(topic model.TopicID, base int64, s stats) []byte {
 	binary.LittleEndian.PutUint64(b[56:], uint64(s.firstTs))
 	binary.LittleEndian.PutUint64(b[64:], uint64(s.lastEntry))
 	binary.LittleEndian.PutUint64(b[72:], uint64(s.entries))
+	binary.LittleEndian.PutUint32(b[80:], uint32(k.partition))
+	binary.LittleEndian.PutUint32(b[84:], s.sums.first)
+	binary.LittleEndian.PutUint32(b[88:], s.sums.last)
 	binary.LittleEndian.PutUint32(b[indexHeaderSize-4:], crc32.Checksum(b[:indexHeaderSize-4], castagnoli))
 	return b
 }
@@ -81,18 +86,25 @@ func decodeIndexHeader(b []byte, topic model.TopicID, base int64) (stats, error)
 		return stats{}, errDamaged
 	}
 	// A newer index is not an error: it is rebuilt in the format we know.
-	if binary.LittleEndian.Uint16(b[4:]) != indexVersion || model.TopicID(b[8:24]) != topic ||
+	version := binary.LittleEndian.Uint16(b[4:])
+	if version == 0 || version > indexVersion || model.TopicID(b[8:24]) != topic ||
 		int64(binary.LittleEndian.Uint64(b[24:])) != base {
 		return stats{}, errDamaged
 	}
-	return stats{
+	s := stats{
 		size:      int64(binary.LittleEndian.Uint64(b[32:])),
 		next:      int64(binary.LittleEndian.Uint64(b[40:])),
 		maxTs:     int64(binary.LittleEndian.Uint64(b[48:])),
 		firstTs:   int64(binary.LittleEndian.Uint64(b[56:])),
 		lastEntry: int64(binary.LittleEndian.Uint64(b[64:])),
 		entries:   int64(binary.LittleEndian.Uint64(b[72:])),
-	}, nil
+		partition: noPartition,
+	}
+	if version > 1 {
+		s.partition = int32(binary.LittleEndian.Uint32(b[80:]))
+		s.sums = sums{binary.LittleEndian.Uint32(b[84:]), binary.LittleEndian.Uint32(b[88:])}
+	}
+	return s, nil
 }
 
 // encodeIndexBlock fills b (indexBlockSize) with at most indexBlockMax entries.

@@ -54,7 +54,7 @@ func (l *Log) writeIndex(seg *segment, n int, header bool) error {
 		return err
 	}
 	if header {
-		if _, err := x.file.f.WriteAt(encodeIndexHeader(l.topic, seg.base, seg.stats()), 0); err != nil {
+		if _, err := x.file.f.WriteAt(encodeIndexHeader(l.key(), seg.base, seg.sealed()), 0); err != nil {
 			return fmt.Errorf("write index header: %w", err)
 		}
 		// Blocks of an earlier life of the file must not count.
@@ -93,7 +93,7 @@ func appendBlocks(f vfs.File, have int, base int64, es []indexEntry) (blocks int
 // again. Any goroutine.
 func (l *Log) load(seg *segment) error {
 	if seg.known.Load() {
-		return nil
+		return l.prove(seg)
 	}
 	seg.loadMu.Lock()
 	defer seg.loadMu.Unlock()
@@ -103,7 +103,24 @@ func (l *Log) load(seg *segment) error {
 	if seg.file.gone.Load() { // replaced: the files of its name are another's
 		return errGone
 	}
+	if err := seg.file.acquire(); err == nil {
+		defer seg.file.Release()
+	} else if !isNotExist(err) {
+		return err // nothing is taken for sound for want of a descriptor
+	}
 	s, x, err := l.readHeader(seg.base)
+	if err == nil {
+		d, ours := l.identify(seg, s)
+		if d != nil {
+			x.file.doom()
+			l.refuseStranger(seg, d)
+			return d
+		}
+		if !ours {
+			x.file.doom()
+			return l.rebuildLocked(seg, otherIndex)
+		}
+	}
 	if err == nil && s.size == seg.size && s.next <= seg.next {
 		if d := l.strangeness(seg, s, x); d != nil {
 			x.file.doom()
@@ -220,11 +237,13 @@ func (l *Log) rebuildWith(seg *segment, why string, had int64) error {
 	}
 	if whole {
 		l.gapBehind(seg, end, had)
+		tmp.sums = seg.sumsWith(tmp.lastEntry)
 	}
 	var x *indexFile
 	if replace {
-		x, err = l.replaceIndex(seg, old, tmp, stats{size: size, next: end, maxTs: tmp.maxTs, firstTs: tmp.firstTs,
-			lastEntry: tmp.lastEntry, entries: tmp.entries}, whole)
+		made := tmp.stats()
+		made.size, made.next = size, end
+		x, err = l.replaceIndex(seg, old, tmp, made, whole)
 		if err != nil {
 			l.log.Warn("cannot write the index; it stays in memory", "file", seg.file.Path(), "error", err)
 		}
@@ -232,7 +251,7 @@ func (l *Log) rebuildWith(seg *segment, why string, had int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if whole {
-		seg.setStats(stats{maxTs: tmp.maxTs, firstTs: tmp.firstTs, lastEntry: tmp.lastEntry, entries: tmp.entries})
+		seg.setStats(tmp.stats())
 		seg.tail = nil
 	}
 	seg.idx = x
@@ -284,7 +303,7 @@ func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, 
 			l.lose(expect, h.BaseOffset(), damage)
 			damage = nil
 		}
-		tmp.index(uint32(h.BaseOffset()-seg.base), pos, indexTimestamp(h), gap)
+		tmp.index(uint32(h.BaseOffset()-seg.base), pos, indexTimestamp(h), h.CRC(), gap)
 		before, low = pos, expect
 		pos, expect, gap = pos+int64(h.Size()), h.LastOffset()+1, interval
 	}
@@ -310,7 +329,7 @@ func (l *Log) replaceIndex(seg *segment, old *indexFile, built *segment, s stats
 		return nil, err
 	}
 	if header {
-		if _, err := x.file.f.WriteAt(encodeIndexHeader(l.topic, seg.base, s), 0); err != nil {
+		if _, err := x.file.f.WriteAt(encodeIndexHeader(l.key(), seg.base, s), 0); err != nil {
 			return nil, err
 		}
 	}

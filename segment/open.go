@@ -238,7 +238,9 @@ func (l *Log) newestSnapshot(first, offset int64) (h snapshotHead, byID map[int6
 		if err == nil {
 			h, byID, err = decodeSnapshot(b)
 		}
-		if err == nil && (h.topic != l.topic || h.offset != o) {
+		if err == nil && !h.isOf(l.key()) {
+			err = fmt.Errorf("it is of topic id %s, partition %d", h.key.topic, h.key.partition)
+		} else if err == nil && h.offset != o {
 			err = errDamaged
 		}
 		if err == nil {

@@ -10,7 +10,7 @@ import (
 
 const (
 	snapshotMagic   = "RMPS"
-	snapshotVersion = 1
+	snapshotVersion = 2 // 1 does not name the partition
 
 	snapshotDoubt = 1 << 0 // producer.doubt
 )
@@ -18,14 +18,14 @@ const (
 // snapshotHead says where in the log a snapshot was taken: everything below
 // offset is in it, and the batch at offset begins at pos of the segment.
 type snapshotHead struct {
-	topic   model.TopicID
+	key     pointKey // of partition noPartition in a snapshot of version 1
 	offset  int64
 	segBase int64
 	pos     int64
 }
 
 const (
-	snapshotHeadSize  = 16 + 8 + 8 + 8 + 4
+	snapshotHeadSize  = 16 + 4 + 8 + 8 + 8 + 4
 	snapshotEntrySize = 8 + 2 + 1 + 1 + 4 + 8 + 8
 	snapshotBatchSize = 4 + 4 + 8 + 8 + 8 + 8
 )
@@ -33,7 +33,8 @@ const (
 // encodeSnapshot writes the table as it is now, staged batches included.
 func encodeSnapshot(h snapshotHead, t *producerTable) []byte {
 	b := make([]byte, 0, snapshotHeadSize+len(t.byID)*(snapshotEntrySize+keptBatches*snapshotBatchSize))
-	b = append(b, h.topic[:]...)
+	b = append(b, h.key.topic[:]...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(h.key.partition))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.offset))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.segBase))
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.pos))
@@ -67,12 +68,17 @@ func decodeSnapshot(file []byte) (h snapshotHead, byID map[int64]*producer, err 
 	if err != nil {
 		return h, nil, err
 	}
-	if len(b) < snapshotHeadSize {
+	h.key.partition = noPartition
+	named := binary.LittleEndian.Uint16(file[4:]) > 1
+	if len(b) < snapshotHeadSize-4 || named && len(b) < snapshotHeadSize {
 		return h, nil, errDamaged
 	}
 	u32 := func() uint32 { v := binary.LittleEndian.Uint32(b); b = b[4:]; return v }
 	u64 := func() int64 { v := binary.LittleEndian.Uint64(b); b = b[8:]; return int64(v) }
-	h.topic, b = model.TopicID(b[:16]), b[16:]
+	h.key.topic, b = model.TopicID(b[:16]), b[16:]
+	if named {
+		h.key.partition = int32(u32())
+	}
 	h.offset, h.segBase, h.pos = u64(), u64(), u64()
 	count := u32()
 	byID = make(map[int64]*producer)
@@ -95,4 +101,9 @@ func decodeSnapshot(file []byte) (h snapshotHead, byID map[int64]*producer, err 
 		return h, nil, errDamaged
 	}
 	return h, byID, nil
+}
+
+// isOf tells whether a snapshot is a partition's, as far as it says so.
+func (h snapshotHead) isOf(k pointKey) bool {
+	return h.key.topic == k.topic && (h.key.partition == k.partition || h.key.partition == noPartition)
 }

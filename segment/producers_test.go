@@ -172,7 +172,7 @@ func TestSnapshotRoundTripAndDamage(t *testing.T) {
 			table.add(b, t0, false)
 		}
 	}
-	h := snapshotHead{topic: testTopic, offset: 12345, segBase: 12000, pos: 777}
+	h := snapshotHead{key: pointKey{testTopic, 3}, offset: 12345, segBase: 12000, pos: 777}
 	file := encodeSnapshot(h, &table)
 	got, byID, err := decodeSnapshot(file)
 	if err != nil || got != h || len(byID) != len(table.byID) {

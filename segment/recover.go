@@ -31,8 +31,11 @@ type recovery struct {
 	stored epochHistory
 	newest recovered
 	round  []damagedPiece
-	closed bool // a clean stop closed the newest segment at the recovery point
-	placed bool // checking begins at a recovery point: no cleaning or repair has been behind it
+	closed bool       // a clean stop closed the newest segment at the recovery point
+	placed bool       // checking begins at a recovery point: no cleaning or repair has been behind it
+	noted  point      // the recovery point of the checkpoint
+	sealed int64      // size that the index of the segment at rp says its .log had, 0 if nothing
+	passed []*segment // other partitions' files, with segments behind them
 }
 
 // damagedPiece is bytes of a segment that recovery has found damaged and gone round.
@@ -64,6 +67,7 @@ type recovered struct {
 func (l *Log) recover(o onDisk, rep *RecoveryReport) error {
 	r := &recovery{l: l, o: o, rep: rep}
 	rp, known := l.dir.points.get(l.key())
+	r.noted = rp
 	logStart := int64(0)
 	if st, ok := l.dir.starts.get(l.key()); ok {
 		logStart = st.offset
@@ -136,6 +140,11 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 			}
 		}
 	}
+	begun := known && rp.segBase == base && rp.first != 0
+	if begun {
+		l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
+			"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base)
+	}
 	l.segs = []*segment{newSegment(l.home, base)}
 	l.segs[0].known.Store(true)
 	l.settle(base)
@@ -151,6 +160,11 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 		}
 	}
 	r.rep.Segments = 1
+	if begun {
+		if err := l.unmark(); err != nil {
+			return err
+		}
+	}
 	return l.settleNewest(nil)
 }
 
@@ -243,6 +257,11 @@ func (r *recovery) check() error {
 		} else if s.base != r.end {
 			return r.cut(i-1, r.segs[i-1].size, fmt.Sprintf("the next segment begins at %d, this one ends at %d", s.base, r.end), true)
 		}
+		if strange, err := r.passes(i); err != nil {
+			return err
+		} else if strange {
+			continue
+		}
 		if pos < s.size {
 			if r.closed && i == len(r.segs)-1 {
 				return r.cut(i, pos, fmt.Sprintf("the file had %d bytes at the clean stop", pos), false)
@@ -309,7 +328,7 @@ func (r *recovery) checkSegment(s *segment, pos int64) (good int64, why string, 
 			continue
 		}
 		r.checkEpoch(s, pos, b)
-		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), gap)
+		s.index(uint32(b.BaseOffset()-s.base), pos, indexTimestamp(b), b.CRC(), gap)
 		r.rep.CheckedBytes += int64(b.Size())
 		r.end = b.LastOffset() + 1
 		pos, gap = pos+int64(b.Size()), interval

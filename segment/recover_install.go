@@ -90,6 +90,11 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	if err := l.settleNewest(l.segs); err != nil {
 		return err
 	}
+	if known && rp.first != 0 && rp.segBase == l.active().base && l.active().size == 0 {
+		if err := l.unmark(); err != nil {
+			return err
+		}
+	}
 	for _, s := range l.segs[r.at : len(l.segs)-1] {
 		if s.known.Load() && (len(s.tail) > 0 || s.idx == nil) {
 			l.seal(s)
@@ -120,17 +125,24 @@ func (r *recovery) unseal(s *segment) error {
 	if l.dir.clean || l.dir.sameBoot {
 		return nil
 	}
+	had := int64(0)
+	if s == r.segs[r.at] {
+		had = r.sealed
+	}
+	if head, x, err := l.readHeader(s.base); err == nil {
+		x.file.doom()
+		if had = head.size; had == s.size && s.idx != nil {
+			return nil
+		}
+	}
 	if s.idx == nil { // all that there is of it is in memory
 		if err := l.home.fs.Remove(offsetPath(l.home.path, s.base, indexSuffix)); err != nil && !isNotExist(err) {
 			return fmt.Errorf("remove index of a lost end: %w", err)
 		}
-		return nil
-	}
-	if head, x, err := l.readHeader(s.base); err == nil {
-		x.file.doom()
-		if head.size == s.size {
-			return nil
+		if had > s.size { // another log of that size would not be what it knows
+			return l.home.fs.SyncDir(l.home.path)
 		}
+		return nil
 	}
 	if err := s.idx.file.acquire(); err != nil {
 		return err
@@ -138,6 +150,9 @@ func (r *recovery) unseal(s *segment) error {
 	defer s.idx.file.Release()
 	if _, err := s.idx.file.f.WriteAt(make([]byte, indexHeaderSize), 0); err != nil {
 		return fmt.Errorf("write index header: %w", err)
+	}
+	if had > s.size {
+		return s.idx.file.syncData()
 	}
 	return nil
 }

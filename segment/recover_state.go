@@ -73,7 +73,7 @@ func (r *recovery) loadProducers(trusted bool) error {
 		// cleaned since, the position means nothing.
 		i = max(segmentOf(r.segs, h.offset), 0)
 		if s := r.segs[i]; s.base == h.segBase && h.pos < s.size {
-			if at, ok := s.soundAt(h.pos); ok && at == h.offset {
+			if b := s.soundAt(h.pos); b != nil && b.BaseOffset() == h.offset {
 				pos = h.pos
 			}
 		}
@@ -125,10 +125,30 @@ func (r *recovery) loadProducers(trusted bool) error {
 func (r *recovery) resumeIndex() error {
 	l, s := r.l, r.segs[r.at]
 	head, x, err := l.readHeader(s.base)
+	if err == nil && head.partition != noPartition && head.partition != l.tp.Partition {
+		x.file.doom()
+		if d, _ := l.identify(s, head); d != nil {
+			return r.stranger(s, d)
+		}
+		err = errDamaged
+	}
 	if err == nil && head.size == s.size && head.size == r.rp.pos && (r.at < len(r.segs)-1 || head.next == r.rp.offset) {
 		s.setStats(head) // a clean stop: nothing is read
 		s.idx = x
+		if head.partition != noPartition {
+			s.claim.Store(&head)
+		}
 		return nil
+	}
+	if err == nil {
+		r.sealed = head.size
+		if d, _ := l.identify(s, head); d != nil {
+			x.file.doom()
+			return r.stranger(s, d)
+		}
+	}
+	if d := r.unmarked(s); d != nil {
+		return r.stranger(s, d)
 	}
 	r.closed = err == nil && l.dir.clean && head.size == r.rp.pos && head.next == r.rp.offset
 	if err == nil && l.dir.clean && head.size != s.size {
@@ -157,7 +177,7 @@ func (r *recovery) resumeIndex() error {
 		r.rep.IndexRebuilt = err == nil // a young segment has none yet
 	}
 	expect := int64(from.pos)
-	return l.replay(r.segs, r.at, expect, r.at, r.rp.pos, nil, r.rep, nil, func(pos int64, h record.Batch) {
+	err = l.replay(r.segs, r.at, expect, r.at, r.rp.pos, nil, r.rep, nil, func(pos int64, h record.Batch) {
 		if h == nil {
 			return
 		}
@@ -165,10 +185,14 @@ func (r *recovery) resumeIndex() error {
 		if pos != expect {
 			interval = -1 // behind damage: the way there is blocked
 		}
-		s.index(uint32(h.BaseOffset()-s.base), pos, indexTimestamp(h), interval)
+		s.index(uint32(h.BaseOffset()-s.base), pos, indexTimestamp(h), h.CRC(), interval)
 		expect = pos + int64(h.Size())
 		s.next = h.LastOffset() + 1
 	})
+	if r.rp.pos > 0 { // nobody has compared these checksums
+		s.sums = s.sumsWith(s.lastEntry)
+	}
+	return err
 }
 
 // soundBlocks keeps the index blocks that lie wholly before limit, and cuts

@@ -210,10 +210,10 @@ func (x *examined) makeIndex(s *scanned) error {
 		if i == 0 {
 			ts = s.stats.firstTs
 		}
-		made.index(uint32(b.base-s.base), b.pos, ts, interval)
+		made.index(uint32(b.base-s.base), b.pos, ts, b.sum, interval)
 	}
-	st := stats{size: s.size, next: s.end, maxTs: s.stats.maxTs, firstTs: s.stats.firstTs, lastEntry: made.lastEntry, entries: made.entries}
-	out := encodeIndexHeader(x.topic, s.base, st)
+	st := stats{size: s.size, next: s.end, maxTs: s.stats.maxTs, firstTs: s.stats.firstTs, lastEntry: made.lastEntry, entries: made.entries, sums: made.sums}
+	out := encodeIndexHeader(x.key(), s.base, st)
 	for es := made.tail; len(es) > 0; {
 		n := min(len(es), indexBlockMax)
 		block := make([]byte, indexBlockSize)

@@ -25,6 +25,10 @@ type segment struct {
 	loadMu  sync.Mutex  // one reader loads or rebuilds; also held to write the index file
 	maxTs   int64
 	firstTs int64
+	sums    sums
+	// claim is the header that the stats were taken from unread, until the .log was
+	// compared with it (Log.prove).
+	claim atomic.Pointer[stats]
 
 	// Owner only, of the segment being written.
 	lastEntry int64 // position of the last indexed batch
@@ -62,9 +66,9 @@ func newSegment(h *home, base int64) *segment {
 }
 
 func (s *segment) stats() stats {
-	return stats{size: s.size, next: s.next, maxTs: s.maxTs, firstTs: s.firstTs, lastEntry: s.lastEntry, entries: s.entries}
+	return stats{size: s.size, next: s.next, maxTs: s.maxTs, firstTs: s.firstTs, lastEntry: s.lastEntry, entries: s.entries, sums: s.sums}
 }
 
 func (s *segment) setStats(v stats) {
-	s.maxTs, s.firstTs, s.lastEntry, s.entries = v.maxTs, v.firstTs, v.lastEntry, v.entries
+	s.maxTs, s.firstTs, s.lastEntry, s.entries, s.sums = v.maxTs, v.firstTs, v.lastEntry, v.entries, v.sums
 }

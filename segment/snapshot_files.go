@@ -28,7 +28,7 @@ func (l *Log) snapshotEvery() int64 {
 
 // takeSnapshot encodes the producer state as it is, staged batches included.
 func (l *Log) takeSnapshot(offset, segBase, pos int64) []byte {
-	return encodeSnapshot(snapshotHead{topic: l.topic, offset: offset, segBase: segBase, pos: pos}, &l.producers)
+	return encodeSnapshot(snapshotHead{key: l.key(), offset: offset, segBase: segBase, pos: pos}, &l.producers)
 }
 
 // storeSnapshot writes a snapshot file and removes those that no recovery

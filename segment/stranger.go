@@ -46,7 +46,7 @@ func (l *Log) leadsTo(seg *segment, next int64) bool {
 func (l *Log) strangeness(seg *segment, was stats, x *indexFile) *DamageError {
 	d := &DamageError{File: seg.file.Path(), Offset: seg.base}
 	if first := l.firstTimestamp(seg); first != noIndexTimestamp && first != was.firstTs {
-		if _, sound := seg.soundAt(0); !sound {
+		if seg.soundAt(0) == nil {
 			return nil // it says nothing
 		}
 		d.Reason = fmt.Sprintf("the file is not the one its index was made from: the first batch is of time %d, the index says %d; it may be another partition's", first, was.firstTs)
@@ -75,24 +75,6 @@ func (s *segment) beginsAt(e indexEntry) bool {
 	defer w.done()
 	h, err := w.damaged(int64(e.pos))
 	return err == nil && h != nil && h.BaseOffset() == s.base+int64(e.rel)
-}
-
-// soundAt gives the base offset of the batch at pos, if a sound one begins there.
-func (s *segment) soundAt(pos int64) (offset int64, ok bool) {
-	if s.file.acquire() != nil {
-		return 0, false
-	}
-	defer s.file.Release()
-	w := newWalk(s.file, s.size)
-	defer w.done()
-	h, err := w.header(pos)
-	if err != nil {
-		return 0, false
-	}
-	var head [record.HeaderSize]byte
-	copy(head[:], h) // the checksum moves the window
-	b := record.Batch(head[:])
-	return b.BaseOffset(), w.checksum(pos, b) == nil
 }
 
 // refuseStranger keeps readers away from a closed segment that is another

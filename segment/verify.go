@@ -30,16 +30,17 @@ type Finding struct {
 // Verifier reads a log directory that no broker uses, and can repair it. What
 // Repair does is decided while reading, so that it can be said before.
 type Verifier struct {
-	fs     vfs.FS
-	path   string
-	lock   io.Closer
-	ident  Ident
-	clean  bool // the last broker stopped cleanly
-	killed bool // it did not, and the system has run on: nothing that was written is lost
-	owed   bool // it did not, and a journal may hold bytes that the next start puts back
-	points map[pointKey]point
-	starts map[pointKey]point
-	newest map[pointKey]point
+	fs      vfs.FS
+	path    string
+	lock    io.Closer
+	ident   Ident
+	clean   bool // the last broker stopped cleanly
+	killed  bool // it did not, and the system has run on: nothing that was written is lost
+	owed    bool // it did not, and a journal may hold bytes that the next start puts back
+	points  map[pointKey]point
+	starts  map[pointKey]point
+	newest  map[pointKey]point
+	cleaned map[pointKey]point
 
 	// Progress is told of bytes that were read; it may be nil.
 	Progress func(bytes int64)
@@ -69,7 +70,7 @@ func OpenVerifier(fsys vfs.FS, path string) (*Verifier, error) {
 	if !exists && err == nil {
 		return nil, fmt.Errorf("%w: %s has no %s", ErrForeign, path, identityName)
 	}
-	v := &Verifier{fs: fsys, path: path, points: map[pointKey]point{}, starts: map[pointKey]point{}, newest: map[pointKey]point{}}
+	v := &Verifier{fs: fsys, path: path, points: map[pointKey]point{}, starts: map[pointKey]point{}, cleaned: map[pointKey]point{}, newest: map[pointKey]point{}}
 	if v.lock, err = fsys.Lock(filepath.Join(path, lockName)); errors.Is(err, vfs.ErrLocked) {
 		return nil, fmt.Errorf("%w: %s; stop the broker first", ErrLocked, path)
 	} else if err != nil {
@@ -124,6 +125,9 @@ func (v *Verifier) open() (err error) {
 	if err := v.checkpoint(startsName, 2, v.starts); err != nil {
 		return err
 	}
+	if err := v.checkpoint(cleanedName, 3, v.cleaned); err != nil {
+		return err
+	}
 	return v.checkpoint(newestName, 4, v.newest)
 }
 
@@ -143,6 +147,10 @@ func (v *Verifier) checkpoint(name string, kind uint16, points map[pointKey]poin
 		}
 		return v.writeCheckpoint(name, kind, points)
 	}
+	lost := "set the file aside; every partition is then checked from its first segment"
+	if kind == 3 {
+		lost = "set the file aside; every compacted log is then cleaned from its start"
+	}
 	_, err = parseCheckpoint(b, kind, func(at int, k pointKey, p point, ok bool) {
 		switch {
 		case !ok:
@@ -159,7 +167,7 @@ func (v *Verifier) checkpoint(name string, kind uint16, points map[pointKey]poin
 	}
 	if err != nil {
 		v.fix(Finding{File: path, Position: 0, Bytes: int64(len(b)), Reason: err.Error(),
-			Repair: "set the file aside; every partition is then checked from its first segment"}, rewrite)
+			Repair: lost}, rewrite)
 	}
 	return nil
 }

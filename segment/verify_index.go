@@ -11,6 +11,10 @@ import (
 // indexesOf compares the index of each segment with its batches.
 func (x *examined) indexesOf() error {
 	for i, s := range x.segs {
+		if why := x.unmarked(s); why != "" {
+			x.strange(s, why, x.next(i))
+			continue
+		}
 		file := x.path(offsetName(s.base, indexSuffix))
 		b, err := vfs.ReadFile(x.v.fs, file)
 		last := i == len(x.segs)-1
@@ -56,6 +60,14 @@ func (x *examined) index(i int, file string, b []byte, last bool) {
 		var err error
 		if head, err = decodeIndexHeader(b[:indexHeaderSize], x.topic, s.base); err != nil {
 			at(0, "the header is damaged, or of another topic, segment or version")
+			return
+		}
+		switch why, ours := x.identify(s, head); {
+		case why != "":
+			x.strange(s, why, max(x.next(i), head.next))
+			return
+		case !ours:
+			at(0, "the header is of partition %d, or of another time, and knows other batches", head.partition)
 			return
 		}
 	} else if !last || x.v.clean && s.size > 0 {

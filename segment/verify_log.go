@@ -36,6 +36,7 @@ type scannedBatch struct {
 	base  int64
 	maxTs int64 // largest timestamp of the batches before it
 	epoch int32
+	sum   uint32 // its checksum
 }
 
 // at finds the batch that begins at a position.
@@ -121,7 +122,7 @@ func recordsOf(b record.Batch) (why string) {
 
 // take adds a sound batch.
 func (s *scanned) take(pos int64, h record.Batch) {
-	s.batches = append(s.batches, scannedBatch{pos, h.BaseOffset(), s.stats.maxTs, h.LeaderEpoch()})
+	s.batches = append(s.batches, scannedBatch{pos, h.BaseOffset(), s.stats.maxTs, h.LeaderEpoch(), h.CRC()})
 	if len(s.batches) == 1 {
 		s.stats.firstTs = indexTimestamp(h)
 	}

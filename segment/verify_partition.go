@@ -355,8 +355,10 @@ func (x *examined) snapshots(offsets []int64) error {
 			return fmt.Errorf("%s: %w", file, err)
 		case err != nil:
 			why = err.Error()
-		case h.topic != x.topic:
-			why = fmt.Sprintf("it is of topic id %s", h.topic)
+		case h.key.topic != x.topic:
+			why = fmt.Sprintf("it is of topic id %s", h.key.topic)
+		case !h.isOf(x.key()):
+			why = fmt.Sprintf("it is of partition %d", h.key.partition)
 		case h.offset != o:
 			why = fmt.Sprintf("it is of offset %d", h.offset)
 		case o > end:

@@ -125,3 +125,17 @@ func copied(from, to string) change {
 		}
 	}
 }
+
+// exchanged has the files of a name with some suffixes change places between orders-0 and
+// orders-1, as far as they are there.
+func exchanged(suffixes ...string) change {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		stem := strings.TrimSuffix(path, filepath.Ext(path))
+		for _, suffix := range suffixes {
+			if _, err := os.Stat(stem + suffix); err == nil || suffix == filepath.Ext(path) {
+				swap("orders-0", "orders-1")(t, stem+suffix)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package damage
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,7 +92,7 @@ func TestNewestSegmentRemovedAfterAKill(t *testing.T) {
 	b := harness.StartOwn(t, harness.Options{DataDir: dir, Overrides: overrides})
 	next := map[part]int64{}
 	for _, p := range parts {
-		if !lostNamed(found, endOffset-1) || !found.names(p.String()+"/00000000000000000150.log") {
+		if !lostNamed(found, p, endOffset-1) || !found.names(p.String()+"/00000000000000000150.log") {
 			t.Errorf("%v: %v", p, found)
 		}
 		s := readAll(t, b.Addr(), p)
@@ -175,3 +176,40 @@ func TestOffsetOfTheLastBatchFlippedAfterAKill(t *testing.T) {
 }
 
 func newestLog(t *testing.T, dir string, p part) string { return nth(p, ".log", -1)(t, dir) }
+
+// After a kill files of two partitions of one topic have changed places, which have the same
+// name, size and offsets. None of their records is served as the other partition's; a
+// segment that was closed is refused, and the partition is offline where it is the newest.
+func TestExchangedAfterAKill(t *testing.T) {
+	for name, segment := range map[string]int{"closed": 1, "newest": -1} {
+		for _, suffixes := range [][]string{{".log"}, {".log", ".index"}, {".log", ".index", ".snapshot"}} {
+			t.Run(fmt.Sprintf("%s %v", name, suffixes), func(t *testing.T) {
+				dir := filled(t, true)
+				file := nth(o0, ".log", segment)(t, dir)
+				exchanged(suffixes...)(t, filepath.Join(dir, file))
+				if v := command(t, "verify", "--data-dir", dir, "--output", "json"); v.code != 1 || !v.names(file) {
+					t.Errorf("verify: %v", v)
+				}
+				b := harness.StartOwn(t, harness.Options{DataDir: dir, Overrides: overrides})
+				for _, p := range parts {
+					s := readAll(t, b.Addr(), p) // and compares what it reads
+					from, to := int64(10*recordsEach), int64(20*recordsEach)
+					if segment < 0 {
+						from, to = 0, endOffset // offline
+					}
+					for o := range int64(endOffset) {
+						if want := p.topic != "orders" || o < from || o >= to; s.got[o] != want {
+							t.Fatalf("%v: the record at %d was sent: %v, want %v; codes %v", p, o, s.got[o], want, s.codes)
+						}
+					}
+				}
+				if err := b.Stop(); err != nil {
+					t.Error(err)
+				}
+				if said := b.Stderr(); !strings.Contains(said, file) {
+					t.Errorf("the log does not name %s:\n%s", file, said)
+				}
+			})
+		}
+	}
+}

@@ -37,7 +37,12 @@ type row struct {
 	// unknown says that verify finds nothing: it does not matter, and another
 	// state would look the same.
 	unknown bool
+	// both says that the same file of orders-1 is damaged as well.
+	both bool
 }
+
+// hits tells whether a partition is damaged.
+func (r row) hits(p part) bool { return p == o0 || r.both && p == parts[1] }
 
 var (
 	o0       = parts[0]
@@ -79,6 +84,12 @@ var rows = []row{
 	{name: "data newest missing", where: newest, change: remove, loses: true},
 	{name: "data of another partition", where: closed, change: edited(copied("orders-0", "orders-1")), loses: true},
 	{name: "data of two segments swapped", where: nth(o0, ".log", 2), change: swap("00000000000000000100.log", "00000000000000000150.log"), loses: true},
+	{name: "data swapped with another partition's", where: closed, change: exchanged(".log"), loses: true, both: true},
+	{name: "data and index swapped with another partition's", where: closed, change: exchanged(".log", ".index"), loses: true, both: true},
+	{name: "data with index and snapshot swapped with another partition's", where: closed, change: exchanged(".log", ".index", ".snapshot"), loses: true, both: true},
+	{name: "data newest swapped with another partition's", where: newest, change: exchanged(".log"), loses: true, both: true},
+	{name: "data newest and index swapped with another partition's", where: newest, change: exchanged(".log", ".index"), start: offline, loses: true, both: true},
+	{name: "data newest with index and snapshot swapped with another partition's", where: newest, change: exchanged(".log", ".index", ".snapshot"), start: offline, loses: true, both: true},
 	{name: "data newest of another partition", where: newest, change: edited(copied("orders-0", "orders-1")), start: offline, loses: true},
 
 	{name: "index flipped", where: index, change: flipAt(100)},
@@ -88,6 +99,8 @@ var rows = []row{
 	{name: "index zeroed", where: index, change: zeroEnd(100)},
 	{name: "index missing", where: index, change: remove},
 	{name: "index of another topic", where: index, change: copied("orders-0", "other-0")},
+	{name: "index swapped with another partition's", where: index, change: exchanged(".index"), both: true},
+	{name: "index newest swapped with another partition's", where: lastIdx, change: exchanged(".index"), both: true},
 	{name: "index newest flipped", where: lastIdx, change: flipAt(40)},
 	{name: "index newest missing", where: lastIdx, change: remove, unknown: true},
 
@@ -96,6 +109,8 @@ var rows = []row{
 	{name: "snapshot zeros behind", where: snapshot, change: zeros(100)},
 	{name: "snapshot missing", where: snapshot, change: remove, unknown: true},
 	{name: "snapshot of another topic", where: snapshot, change: copied("orders-0", "other-0")},
+
+	{name: "snapshot swapped with another partition's", where: snapshot, change: exchanged(".snapshot"), both: true},
 
 	{name: "epochs flipped", where: history, change: flipHalf()},
 	{name: "epochs cut", where: history, change: cut(50)},
@@ -196,7 +211,7 @@ func (r row) check(t *testing.T, dir, file string) {
 			if s.got[o] {
 				continue
 			}
-			if p != o0 || !r.loses || !lostNamed(found, o) {
+			if !r.hits(p) || !r.loses || !lostNamed(found, p, o) {
 				t.Errorf("after the repair %v at %d is gone, and nothing said so", p, o)
 				break
 			}
@@ -205,7 +220,7 @@ func (r row) check(t *testing.T, dir, file string) {
 			t.Errorf("nothing of %v is lost: the row damages nothing", p)
 		}
 		for o, code := range s.codes {
-			if p != o0 || code != 1 { // OFFSET_OUT_OF_RANGE, where the beginning is gone
+			if !r.hits(p) || code != 1 { // OFFSET_OUT_OF_RANGE, where the beginning is gone
 				t.Errorf("after the repair %v at %d is code %d", p, o, code)
 			}
 		}
@@ -215,8 +230,10 @@ func (r row) check(t *testing.T, dir, file string) {
 	}
 }
 
-func lostNamed(v verdict, offset int64) bool {
-	return slices.ContainsFunc(v.Findings, func(f finding) bool { return f.From <= offset && offset < f.To })
+func lostNamed(v verdict, p part, offset int64) bool {
+	return slices.ContainsFunc(v.Findings, func(f finding) bool {
+		return f.From <= offset && offset < f.To && strings.Contains(f.File, p.String())
+	})
 }
 
 // serve starts a broker on the damaged directory and reads everything.
@@ -232,18 +249,18 @@ func (r row) serve(t *testing.T, dir, file string) {
 		for o, code := range s.codes {
 			failed++
 			switch {
-			case code == 56 && r.start == offline, code == 2 && p == o0, code == 1 && p == o0: // storage, corrupt, out of range
+			case code == 56 && r.start == offline, code == 2 && r.hits(p), code == 1 && r.hits(p): // storage, corrupt, out of range
 			default:
 				t.Errorf("%v at %d is code %d", p, o, code)
 			}
 		}
-		if r.start == serves && p != o0 && len(s.got) != endOffset {
+		if r.start == serves && !r.hits(p) && len(s.got) != endOffset {
 			t.Errorf("%v is not damaged, and %d of %d records are served", p, len(s.got), endOffset)
 		}
 		if p == o0 && r.withheld && len(s.got) != endOffset-recordsEach {
 			t.Errorf("%v: %d of %d records are served, want all but a batch", p, len(s.got), endOffset)
 		}
-		if p == o0 && r.start == serves && !r.loses && !r.withheld && len(s.got) != endOffset {
+		if r.hits(p) && r.start == serves && !r.loses && !r.withheld && len(s.got) != endOffset {
 			t.Errorf("%v lost nothing, and %d of %d records are served", p, len(s.got), endOffset)
 		}
 		if p == o0 && r.start == serves && len(s.got) < endOffset/2 && !strings.Contains(r.name, "missing") {
