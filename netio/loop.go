@@ -43,6 +43,7 @@ type op uint8
 
 const (
 	opSend    op = iota // an answer, or skipped
+	opAnswer            // have the answer made
 	opClose             // the handler wants the connection closed
 	opResume            // reading may go on
 	opCall              // run fn on behalf of conn
@@ -60,6 +61,7 @@ type message struct {
 	conn     *Conn
 	seq      uint64
 	response *Response
+	answerer Answerer
 	fn       func()
 }
 
@@ -186,6 +188,8 @@ func (l *loop) handle(m *message) {
 	switch m.op {
 	case opSend:
 		l.complete(c, m.seq, m.response)
+	case opAnswer:
+		l.answer(c, m.seq, m.answerer)
 	case opClose:
 		if !c.closed {
 			c.flush()

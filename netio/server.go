@@ -295,8 +295,11 @@ func (l *loop) bury() {
 	l.box = nil
 	l.mu.Unlock()
 	for i := range box {
-		if m := &box[i]; m.op == opSend {
+		switch m := &box[i]; m.op {
+		case opSend:
 			l.complete(m.conn, m.seq, m.response)
+		case opAnswer:
+			l.answer(m.conn, m.seq, m.answerer)
 		}
 	}
 	l.watcher.stop()
