@@ -73,6 +73,7 @@ func (b *Broker) produce(r request, f *netio.Frame, body []byte) {
 		return
 	}
 	p.acks = head.Acks
+	p.conn.Hurry()
 	p.heavy = len(body) > largeBytes
 	p.prepare()
 	if code, message := p.requestError(); code != 0 {

@@ -30,5 +30,6 @@
 //
 // Start reading at server.go, then loop.go (the mailbox), input.go (bytes to
 // frames), ahead.go (large frames without a copy), slot.go and output.go (responses to
-// bytes), memory.go (when reading stops and goes on).
+// bytes), bulk.go and pace.go (large answers take turns and give way), memory.go (when
+// reading stops and goes on).
 package netio

@@ -29,6 +29,8 @@ type loop struct {
 	starved []*Conn // wait for opMemory
 	bulk    bulk    // have more to send than a turn allows
 	yielder yielder
+	pace    pace
+	unread  bool // the last turn has left messages in the box
 
 	poller   int // gnet's epoll descriptor, -1 when it cannot be had
 	watcher  *watcher
@@ -152,8 +154,9 @@ func (l *loop) turn() (again bool) {
 	l.sendBulk()
 	l.handling = false
 	l.mu.Lock()
-	l.awake = len(l.box) > 0
-	again = l.awake || l.bulk.first != nil
+	l.unread = len(l.box) > 0
+	l.awake = l.unread
+	again = l.unread || l.bulk.first != nil
 	l.mu.Unlock()
 	return again
 }
