@@ -50,6 +50,7 @@ type produceCall struct {
 	remaining atomic.Int32 // appends not yet answered
 	visit     func(wire.ProducePartition) error
 	heavy     bool
+	posted    bool // to the shards: appends hold their answers
 }
 
 var produceCalls = sync.Pool{New: func() any {
@@ -72,13 +73,14 @@ func (b *Broker) produce(r request, f *netio.Frame, body []byte) {
 		return
 	}
 	p.acks = head.Acks
+	p.conn.Hurry()
 	p.heavy = len(body) > largeBytes
 	p.prepare()
 	if code, message := p.requestError(); code != 0 {
 		for i := range p.results {
 			p.results[i].ErrorCode, p.results[i].ErrorMessage = code, message
 		}
-		p.answer()
+		p.slot.Finish(p)
 		return
 	}
 	if !p.heavy {
@@ -165,9 +167,10 @@ func (p *produceCall) submit() {
 		}
 	}
 	if len(p.posts) == 0 {
-		p.answer()
+		p.slot.Finish(p)
 		return
 	}
+	p.posted = true
 	p.remaining.Store(int32(len(p.posts)))
 	p.post()
 }
@@ -249,9 +252,13 @@ func (p *produceCall) post() {
 
 // Appended implements partition.Appender. Called on a shard's loop.
 func (p *produceCall) Appended(*partition.Append) {
-	if p.remaining.Add(-1) > 0 {
-		return
+	if p.remaining.Add(-1) == 0 {
+		p.slot.Finish(p)
 	}
+}
+
+// collect turns what the shards have answered into results.
+func (p *produceCall) collect() {
 	for i := range p.appends {
 		a := &p.appends[i]
 		if a.Replica == nil {
@@ -264,7 +271,6 @@ func (p *produceCall) Appended(*partition.Append) {
 		r := &p.results[i]
 		r.BaseOffset, r.LogAppendTimeMs, r.LogStartOffset = a.BaseOffset, a.AppendTimeMs, a.LogStart
 	}
-	p.answer()
 }
 
 // fail turns an error into the result of partition i.
@@ -281,9 +287,13 @@ func (p *produceCall) fail(i int, err error) {
 	}
 }
 
-// answer sends the response, or for acks=0 closes the connection if anything
-// failed, and gives p back.
-func (p *produceCall) answer() {
+// Answer implements netio.Answerer: on the connection's loop, once everything is
+// appended or refused. For acks=0 it closes the connection if anything failed. It gives
+// p back.
+func (p *produceCall) Answer() *netio.Response {
+	if p.posted {
+		p.collect()
+	}
 	failed := false
 	m := p.b.metrics
 	for i := range p.results {
@@ -299,18 +309,12 @@ func (p *produceCall) answer() {
 	if p.acks != 0 {
 		resp = netio.NewResponse()
 		resp.Buf = wire.AppendProduceResponse(resp.Buf, p.h.Version, p.h.Correlation, 0, p.results, p.nodes)
-	}
-	p.frame.Release() // before the answer: once that has left, the request holds nothing
-	switch {
-	case resp != nil:
-		p.slot.Send(resp)
-	case failed:
-		p.slot.Skip()
+	} else if failed {
 		p.conn.Close(errAcksZero)
-	default:
-		p.slot.Skip()
 	}
+	p.frame.Release()
 	p.recycle()
+	return resp
 }
 
 // keptPartitions is the largest request whose room is kept for later ones.
@@ -326,6 +330,6 @@ func (p *produceCall) recycle() {
 		p.results, p.appends, p.posts, p.walked = nil, nil, nil, nil
 	}
 	p.results, p.appends, p.posts, p.walked = p.results[:0], p.appends[:0], p.posts[:0], p.walked[:0]
-	p.request, p.b, p.frame, p.nodes, p.named, p.heavy = request{}, nil, nil, nil, nil, false
+	p.request, p.b, p.frame, p.nodes, p.named, p.heavy, p.posted = request{}, nil, nil, nil, nil, false, false
 	produceCalls.Put(p)
 }

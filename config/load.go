@@ -300,6 +300,7 @@ func (s *Server) fill() error {
 	s.SyncMs = s.Long("ringmain.sync.ms")
 	s.ConnInFlightBytes = s.Long("ringmain.connection.inflight.bytes")
 	s.TotalInFlightBytes = s.Long("ringmain.inflight.bytes")
+	s.BulkShare = int(s.Int("ringmain.bulk.share.percent"))
 	s.DecompressedMax = s.Long("ringmain.decompressed.max.bytes")
 	s.RequestMaxParts = s.Int("ringmain.request.max.partitions")
 

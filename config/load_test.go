@@ -324,8 +324,8 @@ func TestDirectories(t *testing.T) {
 
 func TestOwnKeys(t *testing.T) {
 	s := mustLoad(t, pairs("ringmain.http.listen=off", "ringmain.event.loops=3", "ringmain.appenders=2", "ringmain.io.engine= uring ",
-		"ringmain.metrics.max.series=7", "ringmain.sync.bytes=8192", "ringmain.connection.inflight.bytes=100000"))
-	if got := fmt.Sprintln(s.HTTPListen, s.EventLoops, s.Appenders, s.IOEngine, s.MetricsMaxSeries, s.SyncBytes, s.ConnInFlightBytes); got != " 3 2 uring 7 8192 100000\n" {
+		"ringmain.metrics.max.series=7", "ringmain.sync.bytes=8192", "ringmain.connection.inflight.bytes=100000", "ringmain.bulk.share.percent=50"))
+	if got := fmt.Sprintln(s.HTTPListen, s.EventLoops, s.Appenders, s.IOEngine, s.MetricsMaxSeries, s.SyncBytes, s.ConnInFlightBytes, s.BulkShare); got != " 3 2 uring 7 8192 100000 50\n" {
 		t.Error(got)
 	}
 }

@@ -67,6 +67,7 @@ type Server struct {
 	SyncMs             int64
 	ConnInFlightBytes  int64
 	TotalInFlightBytes int64
+	BulkShare          int // percent
 	DecompressedMax    int64
 	RequestMaxParts    int32
 

@@ -76,9 +76,12 @@ func (l *loop) scheduled() {
 	l.later()
 }
 
-// refill allows the bulk another slice.
+// refill allows the bulk another slice, unless it is to give way for now.
 func (l *loop) refill() {
 	l.bulk.left, l.bulk.filled = l.srv.cfg.SendBudget, l.now
+	if l.pace.pauses(l.now, l.hurried()) {
+		l.bulk.left = 0
+	}
 }
 
 // sendBulk gives the queued connections their turn, one after the other, until its
@@ -96,27 +99,42 @@ func (l *loop) sendBulk() {
 // yielder asks gnet for further turns of a loop that has not finished. The loop
 // cannot do it itself: gnet runs what is asked for during a turn right behind it,
 // without a look at the events that have come. This goroutine gets to run when gnet
-// has looked and gives up the processor, or on another one.
+// has looked and gives up the processor, or on another one; or when a pause is over.
 type yielder struct {
-	asked chan struct{} // capacity 1
+	asked chan time.Duration // pauses before the turn, 0: none; capacity 1
 	ended chan struct{}
 }
 
-// later asks for a turn behind the events that have come. Loop only.
+// later asks for a turn behind the events that have come or, if only the bulk is left
+// and that pauses, behind the pause. Loop only.
 func (l *loop) later() {
+	pause := l.pace.left(l.now)
+	if pause > 0 && l.unread {
+		l.wake() // the yielder may be in the pause
+		return
+	}
 	y := &l.yielder
 	if y.asked == nil {
-		y.asked, y.ended = make(chan struct{}, 1), make(chan struct{})
-		go func() {
-			defer close(y.ended)
-			for range y.asked {
-				l.wake()
-			}
-		}()
+		y.asked, y.ended = make(chan time.Duration, 1), make(chan struct{})
+		go y.run(l)
 	}
 	select {
-	case y.asked <- struct{}{}:
+	case y.asked <- pause:
 	default:
+	}
+}
+
+func (y *yielder) run(l *loop) {
+	defer close(y.ended)
+	nap := newNap()
+	defer nap.close()
+	for pause := range y.asked {
+		if pause > 0 {
+			begun := time.Now()
+			nap.take(pause)
+			l.pace.ended(pause, time.Since(begun))
+		}
+		l.wake()
 	}
 }
 

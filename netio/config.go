@@ -35,6 +35,10 @@ type Config struct {
 	// loop have their turn, and what all that send much may send together before other
 	// events of the loop have theirs; default 256 KiB.
 	SendBudget int
+	// BulkShare is the least share of a loop's time, in percent, that large answers get
+	// while requests in a hurry come and processors are short; default 20. 100: they
+	// never give way.
+	BulkShare int
 	// DescriptorBudget is how many descriptors connections may use; it lowers
 	// MaxConnections. Default: what RLIMIT_NOFILE leaves after a reserve.
 	DescriptorBudget int
@@ -73,6 +77,7 @@ const (
 	defaultConnInFlight  = 8 << 20
 	defaultTotalInFlight = 256 << 20
 	defaultSendBudget    = 256 << 10
+	defaultBulkShare     = 20
 
 	// readBufferBytes is what gnet reads at once, into a buffer of the loop: a small
 	// frame whole, of a large one the beginning. All of it is copied once more, so more
@@ -99,6 +104,9 @@ func (c Config) withDefaults() Config {
 	if c.SendBudget == 0 {
 		c.SendBudget = defaultSendBudget
 	}
+	if c.BulkShare == 0 {
+		c.BulkShare = defaultBulkShare
+	}
 	if c.DescriptorBudget == 0 {
 		c.DescriptorBudget = spareDescriptors()
 	}
@@ -115,6 +123,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("netio: bytes in flight per connection %d, in total %d: give 1 or more", c.ConnInFlightBytes, c.TotalInFlightBytes)
 	case c.SendBudget < 1:
 		return fmt.Errorf("netio: send budget of %d bytes: give 1 or more", c.SendBudget)
+	case c.BulkShare < 1 || c.BulkShare > 100:
+		return fmt.Errorf("netio: large answers get %d percent of a loop's time at least: give 1 to 100", c.BulkShare)
 	case c.DescriptorBudget < 1:
 		return fmt.Errorf("netio: %d descriptors for connections: raise the limit on open files", c.DescriptorBudget)
 	}

@@ -7,16 +7,16 @@
 //
 // Owner. Every connection belongs to one loop, a goroutine of gnet's that waits in
 // epoll. The Handler's methods run on it and must not block. Other goroutines
-// reach a connection only by messages (Slot.Send, Conn.Post, Conn.Close,
-// Conn.Resume, Frame.Release), which the loop takes all at once, one wake-up for
-// the lot. gnet is used as a poller of sockets that we accept ourselves (it ends
+// reach a connection only by messages (Slot.Send, Slot.Finish, Conn.Post,
+// Conn.Close, Conn.Resume, Frame.Release), which the loop takes all at once, one
+// wake-up for the lot. gnet is used as a poller of sockets that we accept ourselves (it ends
 // its engine when descriptors run out) and as the reader of what fits into one small
 // buffer; the rest of a large frame is read past it. Nothing outbound is ever given to
 // it, because it can neither send file ranges nor say when a socket has room again.
 //
 // Invariants:
 //   - Responses leave in the order of Conn.Reserve, whenever they were sent.
-//   - A Slot is answered exactly once, by Send or Skip; what comes after the
+//   - A Slot is answered exactly once, by Send, Finish or Skip; what comes after the
 //     connection closed is released and forgotten.
 //   - FileRange.File.Release is called exactly once, sent or not.
 //   - A peer that has much in flight is slowed by not reading from it, never closed
@@ -30,5 +30,6 @@
 //
 // Start reading at server.go, then loop.go (the mailbox), input.go (bytes to
 // frames), ahead.go (large frames without a copy), slot.go and output.go (responses to
-// bytes), memory.go (when reading stops and goes on).
+// bytes), bulk.go and pace.go (large answers take turns and give way), memory.go (when
+// reading stops and goes on).
 package netio

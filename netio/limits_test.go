@@ -115,6 +115,7 @@ func TestBadConfig(t *testing.T) {
 		"limits":      {Limits: Limits{MaxConnections: -1}},
 		"override":    {Limits: Limits{PerIPOverrides: map[string]int{"1.2.3.4": -1}}},
 		"budget":      {SendBudget: -1},
+		"share":       {BulkShare: 101},
 		"descriptors": {DescriptorBudget: -1},
 	} {
 		if s, err := Listen(cfg, nil, handlerFuncs{}, slog.New(slog.DiscardHandler)); err == nil {

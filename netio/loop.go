@@ -29,6 +29,8 @@ type loop struct {
 	starved []*Conn // wait for opMemory
 	bulk    bulk    // have more to send than a turn allows
 	yielder yielder
+	pace    pace
+	unread  bool // the last turn has left messages in the box
 
 	poller   int // gnet's epoll descriptor, -1 when it cannot be had
 	watcher  *watcher
@@ -43,6 +45,7 @@ type op uint8
 
 const (
 	opSend    op = iota // an answer, or skipped
+	opAnswer            // have the answer made
 	opClose             // the handler wants the connection closed
 	opResume            // reading may go on
 	opCall              // run fn on behalf of conn
@@ -60,6 +63,7 @@ type message struct {
 	conn     *Conn
 	seq      uint64
 	response *Response
+	answerer Answerer
 	fn       func()
 }
 
@@ -150,8 +154,9 @@ func (l *loop) turn() (again bool) {
 	l.sendBulk()
 	l.handling = false
 	l.mu.Lock()
-	l.awake = len(l.box) > 0
-	again = l.awake || l.bulk.first != nil
+	l.unread = len(l.box) > 0
+	l.awake = l.unread
+	again = l.unread || l.bulk.first != nil
 	l.mu.Unlock()
 	return again
 }
@@ -186,6 +191,8 @@ func (l *loop) handle(m *message) {
 	switch m.op {
 	case opSend:
 		l.complete(c, m.seq, m.response)
+	case opAnswer:
+		l.answer(c, m.seq, m.answerer)
 	case opClose:
 		if !c.closed {
 			c.flush()

@@ -58,7 +58,14 @@ func (c *Conn) flush() error {
 			b.push(c)
 			return nil
 		}
+		begun := c.loop.now
+		if heavy {
+			begun = c.srv.clock()
+		}
 		n, err := c.sendSome(r, most)
+		if heavy {
+			c.loop.pace.spent(c.srv.clock() - begun)
+		}
 		switch {
 		case err == nil:
 			left -= n

@@ -43,7 +43,8 @@ type Server struct {
 	claims   atomic.Int64 // memory reserved for bytes that are only announced
 	grants   grants
 	spares   spares
-	short    atomic.Bool // connections may be waiting for opMemory
+	hurryAt  atomic.Int64 // when the last request in a hurry came, see pace.go
+	short    atomic.Bool  // connections may be waiting for opMemory
 
 	client    *gnet.Client
 	acceptors []*acceptor
@@ -75,6 +76,7 @@ func Listen(cfg Config, listeners []Listener, h Handler, log *slog.Logger) (*Ser
 		loops: map[gnet.EventLoop]*loop{}, findPoller: findPoller,
 		stop: make(chan struct{}), left: make(chan struct{}, 1),
 	}
+	s.hurryAt.Store(int64(-hurryLasts)) // none yet
 	s.grants.limit = s.cfg.TotalInFlightBytes / 2
 	s.spares.limit = s.cfg.TotalInFlightBytes
 	var err error
@@ -258,7 +260,7 @@ func (s *Server) loopOf(gc gnet.Conn) *loop {
 	if l != nil {
 		return l
 	}
-	l = &loop{srv: s, el: el, conns: map[uint64]*Conn{}, poller: s.findPoller(gc.Fd())}
+	l = &loop{srv: s, el: el, conns: map[uint64]*Conn{}, poller: s.findPoller(gc.Fd()), pace: newPace(s.cfg.BulkShare)}
 	l.run = gnet.RunnableFunc(func(context.Context) error { l.scheduled(); return nil })
 	l.watcher = &watcher{loop: l}
 	s.loopsMu.Lock()
@@ -295,8 +297,11 @@ func (l *loop) bury() {
 	l.box = nil
 	l.mu.Unlock()
 	for i := range box {
-		if m := &box[i]; m.op == opSend {
+		switch m := &box[i]; m.op {
+		case opSend:
 			l.complete(m.conn, m.seq, m.response)
+		case opAnswer:
+			l.answer(m.conn, m.seq, m.answerer)
 		}
 	}
 	l.watcher.stop()

@@ -1,7 +1,7 @@
 package netio
 
 // Slot is a place in the order of a connection's responses. It is a small value;
-// pass it on by copying it. Exactly one Send or Skip must follow each Reserve.
+// pass it on by copying it. Exactly one Send, Finish or Skip must follow each Reserve.
 type Slot struct {
 	c   *Conn
 	seq uint64
@@ -23,6 +23,34 @@ func (s Slot) Send(r *Response) {
 		r.recycle()
 		s.c.uncharge(memory)
 	}
+}
+
+// Answerer makes an answer.
+type Answerer interface {
+	// Answer is called once, on the connection's loop, and gives the answer, nil when
+	// there is none. It must not block. The connection may have been closed.
+	Answer() *Response
+}
+
+// Finish has the answer made on the connection's loop: what the request took from the
+// pools there goes back there, and whoever finished its work has nothing more to do
+// with it. Any goroutine may call it.
+func (s Slot) Finish(a Answerer) {
+	if !s.c.loop.post(message{op: opAnswer, conn: s.c, seq: s.seq, answerer: a}) {
+		s.c.loop.answer(s.c, s.seq, a) // the loop has ended, and so has the connection
+	}
+}
+
+// answer makes an answer and stores it.
+func (l *loop) answer(c *Conn, seq uint64, a Answerer) {
+	r := a.Answer()
+	if r == nil {
+		r = skipped
+	} else {
+		r.seal()
+		c.charge(r.memory)
+	}
+	l.complete(c, seq, r)
 }
 
 // Skip says that there will be no answer (acks=0). Any goroutine may call it.

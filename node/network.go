@@ -42,6 +42,7 @@ func (n *Node) network() netio.Config {
 		Limits:              limits(config.Layers{Server: n.cfg}.Resolve()),
 		ConnInFlightBytes:   n.cfg.ConnInFlightBytes,
 		TotalInFlightBytes:  n.cfg.TotalInFlightBytes,
+		BulkShare:           n.cfg.BulkShare,
 		DescriptorBudget:    n.descriptors.connections,
 		SocketSendBuffer:    n.socketBuffer("socket.send.buffer.bytes", n.cfg.SendBufferBytes),
 		SocketReceiveBuffer: n.socketBuffer("socket.receive.buffer.bytes", n.cfg.ReceiveBufferBytes),
