@@ -80,7 +80,7 @@ func (b *Broker) produce(r request, f *netio.Frame, body []byte) {
 		for i := range p.results {
 			p.results[i].ErrorCode, p.results[i].ErrorMessage = code, message
 		}
-		p.slot.Finish(p)
+		p.refuse()
 		return
 	}
 	if !p.heavy {
@@ -167,7 +167,7 @@ func (p *produceCall) submit() {
 		}
 	}
 	if len(p.posts) == 0 {
-		p.slot.Finish(p)
+		p.refuse()
 		return
 	}
 	p.posted = true
@@ -288,8 +288,7 @@ func (p *produceCall) fail(i int, err error) {
 }
 
 // Answer implements netio.Answerer: on the connection's loop, once everything is
-// appended or refused. For acks=0 it closes the connection if anything failed. It gives
-// p back.
+// appended. For acks=0 it closes the connection if anything failed. It gives p back.
 func (p *produceCall) Answer() *netio.Response {
 	if p.posted {
 		p.collect()
@@ -315,6 +314,17 @@ func (p *produceCall) Answer() *netio.Response {
 	p.frame.Release()
 	p.recycle()
 	return resp
+}
+
+// refuse answers at once where nothing is appended: a connection that this closes
+// (acks=0) is not to have the requests behind it served.
+func (p *produceCall) refuse() {
+	slot := p.slot
+	if resp := p.Answer(); resp != nil {
+		slot.Send(resp)
+	} else {
+		slot.Skip()
+	}
 }
 
 // keptPartitions is the largest request whose room is kept for later ones.
