@@ -386,7 +386,7 @@ func TestAFillThatIsRefusedEnds(t *testing.T) {
 	f := newFake(t)
 	f.refuse(19, 1)
 	_, err := hurried(t.Context(), f.load(workload.Fetch, workload.Replay))
-	if err == nil || !strings.Contains(err.Error(), "fill the topic: requests fail: map[NOT_ENOUGH_REPLICAS") || len(f.topics()) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "fill the topic: requests fail: NOT_ENOUGH_REPLICAS ") || len(f.topics()) != 0 {
 		t.Errorf("%v, topics %v", err, f.topics())
 	}
 }

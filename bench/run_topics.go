@@ -203,7 +203,7 @@ func (r *run) fill(ctx context.Context) error {
 		if i.Failures() > 0 {
 			cancel()
 			<-ended
-			return fmt.Errorf("fill the topic: requests fail: %v", i.Errors)
+			return fmt.Errorf("fill the topic: requests fail: %s", listed(i.Errors))
 		}
 		written += i.Sections[load.Produce].Bytes
 		r.say("fill", min(1, float64(written)/float64(s.FillBytes)))
