@@ -148,6 +148,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.topics(ctx); err != nil {
 		return err
 	}
+	if err := r.keylessOK(ctx); err != nil {
+		return err
+	}
 	if err := r.fill(ctx); err != nil {
 		return err
 	}

@@ -191,6 +191,9 @@ func (r *run) count(ctx context.Context) error {
 		if err := v.Err(); err != nil {
 			r.fail("%v", err)
 		}
+		if v.Lost > 0 && len(r.doc.Errors) > 0 {
+			r.warn("what could not be read within %v after the end counts as lost, and requests failed: records may be there that a broker was not back in time to give; bench verify waits for brokers", r.within.end)
+		}
 		return nil
 	}
 	missing, first := r.meter.Missing()

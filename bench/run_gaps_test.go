@@ -52,6 +52,7 @@ func TestRecordsThatFetchesAreLedPastSpoilTheVerdict(t *testing.T) {
 			if a := d.Audit; a == nil || a.Lost == 0 || a.Acked != a.Seen+a.Lost {
 				t.Errorf("%s, %s: %+v", engine, mode, a)
 			}
+			o = f.load(workload.Fetch, engine, "fetch_mode", mode, "rate", "max", "keys", "uniform:10")
 			o.Spec.TopicConfig = map[string]string{"cleanup.policy": "compact"}
 			d = f.run(o)
 			if !d.Verdict.OK || d.Audit != nil || !strings.Contains(strings.Join(d.Warnings, "; "), "is compacted, so it may lack any") {

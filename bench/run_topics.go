@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -160,48 +159,6 @@ func (r *run) findBounds(ctx context.Context, names []string) error {
 	return nil
 }
 
-// findDense learns whether gaps between offsets are a fault: not in a topic that is
-// compacted. Where there is an account it finds out what is missing.
-func (r *run) findDense(ctx context.Context) error {
-	if !r.Spec.Kind.Fetches() || r.book != nil {
-		return nil
-	}
-	topic := r.partitions[0].Topic // all others of a load are made alike
-	policy, err := r.cleanupPolicy(ctx, topic)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		r.warn("gaps between the offsets that are read are not looked for: whether topic %q is compacted is not known (%v)", topic, err)
-	case strings.Contains(policy, "compact"):
-		r.warn("gaps between the offsets that are read are not looked for: topic %q is compacted, so it may lack any", topic)
-	default:
-		r.dense = true
-	}
-	return nil
-}
-
-// cleanupPolicy is a topic's cleanup.policy: delete, compact, or both.
-func (r *run) cleanupPolicy(ctx context.Context, topic string) (string, error) {
-	all, err := r.admin.DescribeTopicConfigs(ctx, topic)
-	if err != nil {
-		return "", err
-	}
-	one, err := all.On(topic, nil)
-	if err == nil {
-		err = one.Err
-	}
-	if err != nil {
-		return "", err
-	}
-	for _, c := range one.Configs {
-		if c.Key == "cleanup.policy" && c.Value != nil {
-			return *c.Value, nil
-		}
-	}
-	return "", errors.New("the brokers do not say its cleanup.policy")
-}
-
 // fill writes what is there to be fetched before the load begins, in a topic of
 // ours.
 func (r *run) fill(ctx context.Context) error {
@@ -246,7 +203,7 @@ func (r *run) fill(ctx context.Context) error {
 		if i.Failures() > 0 {
 			cancel()
 			<-ended
-			return fmt.Errorf("fill the topic: requests fail: %v", i.Errors)
+			return fmt.Errorf("fill the topic: requests fail: %s", listed(i.Errors))
 		}
 		written += i.Sections[load.Produce].Bytes
 		r.say("fill", min(1, float64(written)/float64(s.FillBytes)))

@@ -121,6 +121,18 @@ func TestBenchABEndsWithARoundThatCannotBeUsed(t *testing.T) {
 	has(t, out, "(1 round) against", "not judged")
 }
 
+// A side that cannot be reached is named by the flag that gave its address.
+func TestBenchABNamesTheSideThatIsNotThere(t *testing.T) {
+	t.Setenv(bootstrapVariable, "")
+	a, gone := fakeCluster(t).ListenAddrs()[0], closedPort(t)
+	s := &turns{stand: stand{t: t}}
+	code, _, errOut := abLine(t, s, "idle", "--a", a, "--b", gone, "--seed", "1")
+	if code != exitFailure || strings.Contains(errOut, "bootstrap") {
+		t.Errorf("exit code %d, %q", code, errOut)
+	}
+	has(t, errOut, "b: "+gone, "cannot reach a Kafka broker at "+gone, "nothing listens there", "check that the broker runs and that --b names its listener")
+}
+
 func TestBenchABWrongUsage(t *testing.T) {
 	s := shell{t: t}
 	for _, c := range []struct{ line, text string }{
@@ -128,6 +140,7 @@ func TestBenchABWrongUsage(t *testing.T) {
 		{"idle --a h:1", "side b: give --b"},
 		{"idle --a h:1 --a-bin x --b h:2", "side a"},
 		{"idle --a h:1 --b http://h:2", "without a protocol"},
+		{"idle --a h:1 --b ,", `--b: no bootstrap address in ",": give HOST:PORT`},
 		{"idle --a h:1 --b h:2 --b-override a=b", "--b-override needs --b-bin"},
 		{"idle --a-bin " + os.Args[0] + " --a-override a --b h:2", "is not KEY=VALUE"},
 		{"idle --a-bin " + os.Args[0] + " --a-pid 3 --b h:2", "--a-pid"},

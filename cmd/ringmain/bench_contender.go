@@ -127,7 +127,7 @@ func (m *match) measure(ctx context.Context, c *contender) (d *result.Document, 
 		Progress: drawing(m.gauge, m.round+", "+c.letter+": "),
 	}
 	to := *m.t
-	to.bootstrap = c.address
+	to.bootstrap, to.from = c.address, "--"+c.letter
 	if c.binary != "" {
 		m.gauge.Show(m.round+", "+c.letter+": start", 0, "")
 		b, err := trial.Build{Binary: c.binary, Overrides: c.overrides, DataDir: filepath.Join(m.dir, c.letter)}.Start(ctx)
@@ -141,7 +141,7 @@ func (m *match) measure(ctx context.Context, c *contender) (d *result.Document, 
 		}()
 		// Its topics go with its data.
 		o.PIDs, o.Metrics, o.Keep = []int{b.PID()}, b.Metrics(), true
-		to.bootstrap, to.commandConfig = b.Address(), ""
+		to.bootstrap, to.from, to.commandConfig = b.Address(), "", ""
 	}
 	_, conn, done, err := to.open(m.cmd)
 	if err != nil {

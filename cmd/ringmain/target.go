@@ -26,6 +26,7 @@ const defaultBootstrap = "127.0.0.1:9092"
 // client commands share.
 type target struct {
 	bootstrap     string
+	from          string // what a user sets bootstrap with; "": nothing
 	commandConfig string
 	output        string
 	timeout       time.Duration
@@ -33,6 +34,7 @@ type target struct {
 
 // flags adds the shared flags to cmd and to the commands below it.
 func (t *target) flags(cmd *cobra.Command) {
+	t.from = "--bootstrap (or " + bootstrapVariable + ")"
 	f := cmd.PersistentFlags()
 	f.StringVar(&t.bootstrap, "bootstrap", "", "brokers to ask first, HOST:PORT,... (default $"+bootstrapVariable+", else bootstrap.servers of --command-config, else "+defaultBootstrap+")")
 	f.StringVar(&t.commandConfig, "command-config", "", "`file` with Kafka client properties: security.protocol, sasl.*, ssl.* (PEM)")
@@ -86,6 +88,7 @@ func (t *target) open(cmd *cobra.Command, extra ...kgo.Opt) (ctx context.Context
 	ctx, stop := signal.NotifyContext(base, os.Interrupt, syscall.SIGTERM)
 	c, err = connection.Open(ctx, connection.Options{
 		Bootstrap:  seeds,
+		From:       t.from,
 		Properties: props,
 		Software:   currentBuild().Version,
 		Patience:   t.timeout,

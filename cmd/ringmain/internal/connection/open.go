@@ -27,6 +27,7 @@ const (
 // Options say where to go and as whom.
 type Options struct {
 	Bootstrap  []string          // host:port, at least one
+	From       string            // what gives Bootstrap its value, as in "--bootstrap"; "": nothing that a user sets
 	Properties map[string]string // Kafka client properties; may be nil
 	Software   string            // version reported to the broker (KIP-511)
 	// Patience bounds each administrative request, including its retries;
@@ -40,6 +41,7 @@ type Conn struct {
 	*kgo.Client
 	Admin     *kadm.Client
 	bootstrap []string
+	from      string
 	patience  time.Duration
 	watch     *dialWatch
 }
@@ -71,7 +73,7 @@ func ParseBootstrap(s string) ([]string, error) {
 		seeds = append(seeds, net.JoinHostPort(host, port))
 	}
 	if len(seeds) == 0 {
-		return nil, fmt.Errorf("no bootstrap address; give --bootstrap HOST:PORT")
+		return nil, fmt.Errorf("no bootstrap address in %q: give HOST:PORT", s)
 	}
 	return seeds, nil
 }
@@ -83,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{bootstrap: o.Bootstrap, patience: o.Patience, watch: newDialWatch()}
+	c := &Conn{bootstrap: o.Bootstrap, from: o.From, patience: o.Patience, watch: newDialWatch()}
 	if c.patience <= 0 {
 		c.patience = 30 * time.Second
 	}

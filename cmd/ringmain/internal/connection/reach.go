@@ -112,7 +112,11 @@ func (c *Conn) Explain(err error) error {
 func (c *Conn) unreachable(addr string, f dialFailure) error {
 	reason := dialReason(f.err)
 	if slices.Contains(c.bootstrap, addr) || f.nodeID < 0 {
-		return fmt.Errorf("cannot reach a Kafka broker at %s: %s; check that the broker runs and that --bootstrap (or RINGMAIN_BOOTSTRAP) names its listener (%w)", addr, reason, f.err)
+		check := "check that the broker runs"
+		if c.from != "" {
+			check += " and that " + c.from + " names its listener"
+		}
+		return fmt.Errorf("cannot reach a Kafka broker at %s: %s; %s (%w)", addr, reason, check, f.err)
 	}
 	return fmt.Errorf("reached %s, but not broker %d at the address it advertises, %s: %s; check advertised.listeners of that broker and the way there (%w)", c.Bootstrap(), f.nodeID, addr, reason, f.err)
 }
