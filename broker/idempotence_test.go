@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,48 @@ import (
 	"ringmain/record"
 	"ringmain/segment"
 )
+
+// Without an answer (acks=0) a batch out of sequence closes the connection, and nothing
+// that was sent behind it is served.
+func TestNothingIsServedBehindABatchOutOfSequence(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	sequence := func(first int32) []byte {
+		b := record.NewBuilder()
+		b.ProducerID, b.ProducerEpoch, b.BaseSequence = 7, 0, first
+		return b.Add(time.Now().UnixMilli(), nil, []byte("v")).Build()
+	}
+	pipelined := func(first int32) (behind *kmsg.ProduceResponse, err error) {
+		c := l.dial()
+		behindIt := produceRequest(-1, "t", batchOf("x"))
+		var both bytes.Buffer
+		for i, req := range []kmsg.Request{produceRequest(0, "t", sequence(first)), behindIt} {
+			req.SetVersion(7)
+			both.Write(kmsg.NewRequestFormatter().AppendRequest(nil, req, int32(i)))
+		}
+		if _, err := c.Write(both.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.receive(behindIt)
+		if err != nil {
+			return nil, err
+		}
+		return resp.(*kmsg.ProduceResponse), nil
+	}
+	offset := func(resp *kmsg.ProduceResponse) int64 { return resp.Topics[0].Partitions[0].BaseOffset }
+	for i := range int64(20) {
+		resp, err := pipelined(int32(i))
+		if err != nil || offset(resp) != 2*i+1 {
+			t.Fatalf("behind a batch in sequence: %+v, %v; want offset %d", resp, err, 2*i+1)
+		}
+		if resp, err := pipelined(int32(i + 5)); err == nil {
+			t.Fatalf("behind a batch out of sequence: offset %d", offset(resp))
+		}
+	}
+	if got := offset(l.dial().ask(7, produceRequest(-1, "t", batchOf("x"))).(*kmsg.ProduceResponse)); got != 40 {
+		t.Errorf("the next offset is %d, want 40", got)
+	}
+}
 
 // A producer that was silent for a day when the broker was started is not known any more:
 // what it sends again is new.
