@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,7 @@ type produceCall struct {
 	visit     func(wire.ProducePartition) error
 	heavy     bool
 	posted    bool // to the shards: appends hold their answers
+	held      bool // the connection is paused until the answer
 }
 
 var produceCalls = sync.Pool{New: func() any {
@@ -170,10 +172,18 @@ func (p *produceCall) submit() {
 		p.refuse()
 		return
 	}
+	if p.acks == 0 && slices.ContainsFunc(p.posts, sequenced) {
+		p.held = true
+		p.conn.Pause()
+	}
 	p.posted = true
 	p.remaining.Store(int32(len(p.posts)))
 	p.post()
 }
+
+// sequenced reports whether a shard may refuse a batch for its sequence. Without an answer
+// (acks=0) that closes the connection, and what was sent behind it is not to be served.
+func sequenced(a *partition.Append) bool { return a.Batch.ProducerID() >= 0 }
 
 // check validates the records of one partition and fills its append.
 func (p *produceCall) check(i int, nowMs int64) error {
@@ -311,6 +321,9 @@ func (p *produceCall) Answer() *netio.Response {
 	} else if failed {
 		p.conn.Close(errAcksZero)
 	}
+	if p.held {
+		p.conn.Resume()
+	}
 	p.frame.Release()
 	p.recycle()
 	return resp
@@ -340,6 +353,6 @@ func (p *produceCall) recycle() {
 		p.results, p.appends, p.posts, p.walked = nil, nil, nil, nil
 	}
 	p.results, p.appends, p.posts, p.walked = p.results[:0], p.appends[:0], p.posts[:0], p.walked[:0]
-	p.request, p.b, p.frame, p.nodes, p.named, p.heavy, p.posted = request{}, nil, nil, nil, nil, false, false
+	p.request, p.b, p.frame, p.nodes, p.named, p.heavy, p.posted, p.held = request{}, nil, nil, nil, nil, false, false, false
 	produceCalls.Put(p)
 }

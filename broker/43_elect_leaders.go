@@ -24,6 +24,9 @@ var electLeadersAPI = api{key: 43, min: 0, max: 2, serve: electLeaders}
 func electLeaders(a *admin, _ context.Context, _ *call, r kmsg.Request) kmsg.Response {
 	req := r.(*kmsg.ElectLeadersRequest)
 	resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
+	if req.Topics != nil && len(req.Topics) == 0 {
+		return resp // Kafka looks at nothing else then
+	}
 	img := a.meta.Image()
 	whole := electionsRefusal(req)
 	if whole != nil {
@@ -61,7 +64,7 @@ func electionsRefusal(req *kmsg.ElectLeadersRequest) *refusal {
 	switch {
 	case req.TimeoutMillis <= 0:
 		return bare(kerr.RequestTimedOut)
-	case req.Topics != nil && req.ElectionType != 0 && req.ElectionType != 1:
+	case req.ElectionType != 0 && req.ElectionType != 1:
 		return refuse(kerr.InvalidRequest, "there is no election type %d: 0 is preferred, 1 is unclean", req.ElectionType)
 	}
 	return nil

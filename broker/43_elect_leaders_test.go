@@ -54,6 +54,22 @@ func TestElectLeaders(t *testing.T) {
 	if len(all.Topics) != 2 || len(all.Topics[0].Partitions) != 0 || all.ErrorCode != 0 {
 		t.Errorf("all partitions: %+v", all)
 	}
+	null, none := []kmsg.ElectLeadersRequestTopic(nil), []kmsg.ElectLeadersRequestTopic{}
+	for _, c := range []struct {
+		topics    []kmsg.ElectLeadersRequestTopic
+		kind      int8
+		timeoutMs int32
+		code      int16
+	}{
+		{null, 5, 60_000, 42}, {null, -1, 60_000, 42}, {null, 0, 0, 7}, {null, 5, -1, 7},
+		{none, 0, 60_000, 0}, {none, 5, 60_000, 0}, {none, 0, 0, 0}, {none, 5, -1, 0},
+	} {
+		req := kmsg.NewPtrElectLeadersRequest()
+		req.Topics, req.ElectionType, req.TimeoutMillis = c.topics, c.kind, c.timeoutMs
+		if resp := serve[*kmsg.ElectLeadersResponse](t, a, 2, req); resp.ErrorCode != c.code || len(resp.Topics) != 0 {
+			t.Errorf("%+v: code %d, %d topics", c, resp.ErrorCode, len(resp.Topics))
+		}
+	}
 }
 
 func TestListPartitionReassignments(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"time"
 
 	"ringmain/metadata"
 	"ringmain/model"
@@ -283,6 +284,7 @@ func (a *applier) openOne(img *metadata.Image, dir *segment.Dir, t *metadata.Top
 	if err != nil {
 		return nil, err
 	}
+	log.ExpireProducers(time.Now().UnixMilli()) // those whose time was up while nobody looked
 	r := partition.NewReplica(tp, t.ID, log, set, a.b.roleOf(&t.Partitions[index]))
 	shard := a.b.shardOf(t.ID, index)
 	return r, shard.Adopt(r)

@@ -1,6 +1,9 @@
 package netio
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // bulk is the connections of a loop that have more to send than fits into one
 // turn, in a queue. What they send is bounded for all of them together in each
@@ -69,7 +72,7 @@ func (l *loop) scheduled() {
 		if !l.turn() {
 			return
 		}
-		if pending(l.poller) {
+		if l.pace.left(l.now) > 0 || pending(l.poller) {
 			break
 		}
 	}
@@ -101,39 +104,47 @@ func (l *loop) sendBulk() {
 // without a look at the events that have come. This goroutine gets to run when gnet
 // has looked and gives up the processor, or on another one; or when a pause is over.
 type yielder struct {
-	asked chan time.Duration // pauses before the turn, 0: none; capacity 1
-	ended chan struct{}
+	asked   chan time.Duration // when the turn may come, loop clock; 0: at once; capacity 1
+	pausing atomic.Bool        // the goroutine waits for the end of a pause
+	ended   chan struct{}
 }
 
 // later asks for a turn behind the events that have come or, if only the bulk is left
 // and that pauses, behind the pause. Loop only.
 func (l *loop) later() {
-	pause := l.pace.left(l.now)
-	if pause > 0 && l.unread {
-		l.wake() // the yielder may be in the pause
+	y := &l.yielder
+	if l.unread && (l.pace.left(l.now) > 0 || y.pausing.Load()) {
+		l.wake() // a pause is the bulk's: it may end late, and nobody else waits for that
 		return
 	}
-	y := &l.yielder
 	if y.asked == nil {
 		y.asked, y.ended = make(chan time.Duration, 1), make(chan struct{})
 		go y.run(l)
 	}
+	until := time.Duration(0)
+	if l.pace.left(l.now) > 0 {
+		until = l.pace.until
+	}
 	select {
-	case y.asked <- pause:
+	case y.asked <- until:
 	default:
 	}
 }
 
 func (y *yielder) run(l *loop) {
 	defer close(y.ended)
-	nap := newNap()
+	var nap nap
 	defer nap.close()
-	for pause := range y.asked {
-		if pause > 0 {
-			begun := time.Now()
+	for until := range y.asked {
+		// Every turn within a pause asks for its end, so it may be over by now. Set before
+		// the clock is read: a loop that finds it unset when a pause is over waits for none.
+		y.pausing.Store(true)
+		begun := l.srv.clock()
+		if pause := until - begun; pause > 0 {
 			nap.take(pause)
-			l.pace.ended(pause, time.Since(begun))
+			l.pace.ended(pause, l.srv.clock()-begun)
 		}
+		y.pausing.Store(false)
 		l.wake()
 	}
 }

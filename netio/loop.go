@@ -92,6 +92,11 @@ func (l *loop) post(m message) bool {
 }
 
 func (l *loop) wake() {
+	// gnet closes what wakes its loops before it says that they have ended; the number
+	// may then be another file's.
+	if l.srv.aborted.Load() {
+		return
+	}
 	// The only error is that gnet's engine has stopped; Server.Stop then empties
 	// the mailboxes itself.
 	_ = l.el.Execute(context.Background(), l.run)

@@ -12,18 +12,20 @@ import (
 // the runtime's count (perf/0009); a timer descriptor in the runtime's poller does neither.
 type nap struct {
 	fd   int
-	file *os.File // nil: there was no descriptor for it
+	file *os.File // nil: not opened, or there was no descriptor for it
 }
 
-func newNap() nap {
-	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
-	if err != nil {
-		return nap{}
+// open makes the descriptor. Where there is none now there may be one for a later nap.
+func (n *nap) open() {
+	if fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err == nil {
+		*n = nap{fd, os.NewFile(uintptr(fd), "timerfd")}
 	}
-	return nap{fd, os.NewFile(uintptr(fd), "timerfd")}
 }
 
 func (n *nap) take(d time.Duration) {
+	if n.file == nil {
+		n.open()
+	}
 	if n.file != nil {
 		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
 		var expirations [8]byte

@@ -7,6 +7,5 @@ import "time"
 // nap waits for a short while, by the runtime's timers.
 type nap struct{}
 
-func newNap() nap                 { return nap{} }
 func (*nap) take(d time.Duration) { time.Sleep(d) }
 func (*nap) close()               {}

@@ -14,9 +14,10 @@ import (
 //
 // Loop only, but for overslept.
 type pace struct {
-	most      float64       // the largest multiple
+	least     float64       // the smallest multiple
+	most      float64       // the largest
 	multiple  float64       // of what was spent, in force
-	owed      time.Duration // pause not taken yet
+	owed      time.Duration // pause not taken yet; below 0: pauses took so much too long
 	until     time.Duration // the pause under way ends then, loop clock
 	overslept atomic.Int64  // by how much the last pause ended late, and 1 so that 0 is none
 }
@@ -30,12 +31,14 @@ const (
 	// leastPause is what is saved up before a pause is taken: waking from one costs
 	// some tens of microseconds.
 	leastPause = 100 * time.Microsecond
-	// mostPause bounds what one slice that took long can cost.
+	// mostPause bounds what one slice that took long can cost, and what one pause costs
+	// that ends late: by a processor's turn of others, or where timers are coarse. What
+	// it takes longer counts as taken of the next.
 	mostPause = 2 * time.Millisecond
 	// lateAfter is when the end of a pause is late. A timer on an idle processor is
 	// some 60 us late here.
 	lateAfter = 200 * time.Microsecond
-	// leastMultiple keeps some pauses coming, to be measured.
+	// leastMultiple keeps some pauses coming, to be measured, unless the share is larger.
 	leastMultiple = 1.0 / 64
 	// The multiple doubles where a pause ends late and falls by a few ten thousandths
 	// where it does not: what a hurried request waits for once in a hundred times is
@@ -44,7 +47,9 @@ const (
 )
 
 func newPace(share int) pace {
-	return pace{most: float64(100-share) / float64(share), multiple: leastMultiple}
+	most := float64(100-share) / float64(share)
+	least := min(leastMultiple, most)
+	return pace{least: least, most: most, multiple: least}
 }
 
 // Hurry says that the request being delivered is one that large answers give way to.
@@ -66,16 +71,19 @@ func (p *pace) spent(d time.Duration) { p.owed += time.Duration(float64(d) * p.m
 
 // pauses reports whether the bulk may not send now: it begins a pause when one is due.
 func (p *pace) pauses(now time.Duration, hurried bool) bool {
-	if late := time.Duration(p.overslept.Swap(0)); late > lateAfter {
+	late := time.Duration(p.overslept.Swap(0))
+	switch {
+	case late > lateAfter:
 		p.multiple = min(p.multiple*raise, p.most)
-	} else if late > 0 {
-		p.multiple = max(p.multiple*lower, leastMultiple)
+		p.owed -= max(0, late-mostPause)
+	case late > 0:
+		p.multiple = max(p.multiple*lower, p.least)
 	}
 	switch {
 	case now < p.until:
 		return true
 	case !hurried || p.most == 0:
-		p.owed, p.multiple = 0, leastMultiple
+		p.owed, p.multiple = 0, p.least
 		return false
 	case p.owed < leastPause:
 		return false

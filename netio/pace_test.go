@@ -2,9 +2,13 @@ package netio
 
 import (
 	"bytes"
+	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/panjf2000/gnet/v2"
 )
 
 // pauseOf runs slices of 50 us until a pause begins, and ends it so much late. It gives
@@ -73,6 +77,78 @@ func TestPauseIsBounded(t *testing.T) {
 	}
 }
 
+// Pauses that end very late, as where timers are coarse, leave the bulk its share all the
+// same.
+func TestShareHoldsWherePausesEndLate(t *testing.T) {
+	const share = 20
+	p, now, sent := newPace(share), time.Second, time.Duration(0)
+	begun := now
+	for range 1000 {
+		_, slices := pauseOf(&p, &now, 10*time.Millisecond)
+		sent += time.Duration(slices) * 50 * time.Microsecond
+	}
+	// What counts is what lies beyond mostPause.
+	if got := 100 * float64(sent) / float64(now-begun-1000*mostPause); got < share-1 {
+		t.Errorf("the bulk had %.1f %% of the time beyond what a pause may take, want %d", got, share)
+	}
+}
+
+// A share close to the whole is never undercut.
+func TestSmallestPausesKeepToTheShare(t *testing.T) {
+	p := newPace(99)
+	p.ended(time.Millisecond, time.Millisecond)
+	p.pauses(time.Second, true)
+	if most := 1.0 / 99; p.multiple > most {
+		t.Errorf("pauses of %g of what was sent, want at most %g", p.multiple, most)
+	}
+}
+
+// wakes is an event loop that only counts how often it is woken.
+type wakes struct {
+	gnet.EventLoop
+	n atomic.Int32
+}
+
+func (w *wakes) Execute(context.Context, gnet.Runnable) error {
+	w.n.Add(1)
+	return nil
+}
+
+func yieldingLoop(t *testing.T) (*loop, *wakes) {
+	w := &wakes{}
+	l := &loop{srv: &Server{born: time.Now()}, el: w, pace: newPace(20)}
+	t.Cleanup(l.yielder.stop)
+	return l, w
+}
+
+// Messages that were left over do not wait for the end of a pause that is late.
+func TestMessagesDoNotWaitForAPause(t *testing.T) {
+	l, w := yieldingLoop(t)
+	l.pace.until = l.srv.clock() + 200*time.Millisecond
+	l.later()
+	eventually(t, "the pause to begin", l.yielder.pausing.Load)
+	l.unread, l.now = true, l.pace.until // the loop takes the pause for over
+	l.later()
+	if w.n.Load() == 0 {
+		t.Error("no turn was asked for while the pause lasted")
+	}
+}
+
+// A pause that is asked for at several turns is taken once.
+func TestPauseIsTakenOnce(t *testing.T) {
+	l, w := yieldingLoop(t)
+	l.pace.until = l.srv.clock() + 50*time.Millisecond
+	l.later()
+	eventually(t, "the pause to begin", l.yielder.pausing.Load)
+	l.later()
+	eventually(t, "the pause to end", func() bool { return w.n.Load() > 0 })
+	l.pace.overslept.Store(0)
+	eventually(t, "the second turn", func() bool { return w.n.Load() == 2 })
+	if l.pace.overslept.Load() != 0 {
+		t.Error("a pause was taken although it was over")
+	}
+}
+
 // Readers get every byte and small requests their answers while all pause for each
 // other as long as they can.
 func TestAllIsSentAroundPauses(t *testing.T) {
@@ -105,4 +181,48 @@ func TestAllIsSentAroundPauses(t *testing.T) {
 		all.Wait()
 		wantReleased(t, f)
 	})
+}
+
+// A stop waits for what pauses and loses nothing of it; one whose time is up cuts it.
+func TestStopDuringPauses(t *testing.T) {
+	const conns, size = 8, 1 << 20
+	content := pattern(size, 7)
+	for _, cut := range []bool{false, true} {
+		f := newCountedFile(t, content)
+		frames := make(chan struct{}, conns)
+		s := serve(t, Config{BulkShare: 1, Loops: 1, SocketSendBuffer: 64 << 10}, handlerFuncs{frame: func(c *Conn, fr *Frame) {
+			c.Hurry()
+			c.loop.pace.multiple = c.loop.pace.most // as if there were no processor left
+			c.Reserve().Send(fetchAnswer(f, fr.Bytes))
+			fr.Release()
+			frames <- struct{}{}
+		}})
+		var all sync.WaitGroup
+		for range conns {
+			c := dial(t, s)
+			write(t, c, fetch(0, size))
+			<-frames
+			if cut {
+				continue
+			}
+			all.Go(func() {
+				if got := read(t, c); !bytes.Equal(got[8:8+size], content) {
+					t.Error("bytes differ")
+				}
+			})
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		if cut {
+			cancel()
+		}
+		if err := s.Stop(ctx); cut != (err != nil) {
+			t.Errorf("cut %v: Stop: %v", cut, err)
+		}
+		cancel()
+		all.Wait()
+		wantReleased(t, f)
+		if n := s.inFlight.Load(); n != 0 {
+			t.Errorf("%d bytes in flight", n)
+		}
+	}
 }

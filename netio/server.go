@@ -59,6 +59,7 @@ type Server struct {
 	stop       chan struct{} // closed when Stop begins
 	stopping   atomic.Bool   // finish what is in flight, begin nothing
 	stopped    atomic.Bool   // close everything
+	aborted    atomic.Bool   // everything is closed: loops are not woken any more
 	left       chan struct{} // a connection closed while stopping
 	background sync.WaitGroup
 }
@@ -211,6 +212,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	err := s.waitForConnections(ctx)
 	s.stopped.Store(true)
 	s.abort()
+	s.aborted.Store(true)
 	if cerr := s.client.Stop(); cerr != nil && err == nil {
 		err = fmt.Errorf("netio: stopping the event loops: %w", cerr)
 	}

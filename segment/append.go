@@ -81,7 +81,8 @@ func (l *Log) mustRoll(size, lastDelta, maxTimestamp, nowMs int64) bool {
 
 // indexLimit is how many entries an index takes before its segment rolls: as
 // many as Kafka's time index of maxBytes, whose entries have 12 bytes and which
-// keeps room for one more when a segment is closed. So logs roll where Kafka's do.
+// keeps room for one more when a segment is closed. So logs roll where Kafka's do, as long
+// as timestamps rise: its time index takes no others.
 func indexLimit(maxBytes int32) int64 { return int64(maxBytes)/12 - 1 }
 
 // stageRoll closes the segment behind the batches staged so far. Nothing

@@ -46,6 +46,7 @@ type onDisk struct {
 	exists    bool // the directory
 	bases     []int64
 	sizes     []int64
+	written   []int64 // when each was written to last, ms since 1970
 	snapshots []int64
 	replacing bool // a cleaning was interrupted
 	indexes   []int64
@@ -71,7 +72,7 @@ func (l *Log) list() (onDisk, error) {
 			if err != nil {
 				return o, fmt.Errorf("read partition directory: %w", err)
 			}
-			o.bases, o.sizes = append(o.bases, base), append(o.sizes, st.Size)
+			o.bases, o.sizes, o.written = append(o.bases, base), append(o.sizes, st.Size), append(o.written, st.ModTime.UnixMilli())
 		} else if offset, ok := parseOffsetName(e.Name, snapshotSuffix); ok {
 			o.snapshots = append(o.snapshots, offset)
 		} else if strings.HasSuffix(e.Name, swapSuffix) || strings.HasSuffix(e.Name, cleanedSuffix) {

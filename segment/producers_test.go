@@ -3,7 +3,10 @@ package segment
 import (
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"ringmain/internal/vfs"
 	"ringmain/record"
@@ -160,6 +163,46 @@ func TestProducersExpire(t *testing.T) {
 	}
 	if dup, err := l.CheckProducer(produced(1, 0, 55, t0, 1), t0); dup != nil || err != nil {
 		t.Errorf("an expired producer may begin anywhere: %+v, %v", dup, err)
+	}
+}
+
+// After a kill a producer was seen when its segment was written to last, whatever the
+// timestamps of its batches are, and not when the log was opened.
+func TestProducersReadFromTheLogExpire(t *testing.T) {
+	path := t.TempDir()
+	d := openDir(t, vfs.OS{}, path)
+	l, _ := openLog(t, d, smallConfig())
+	io := testIO()
+	defer io.Close()
+	repeat := produced(1, 0, 0, t0, 1)
+	appendAll(t, io, l, 0, repeat)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	partition := filepath.Join(path, testTP.String())
+	now := time.Now()
+	for _, idle := range []time.Duration{23 * time.Hour, 25 * time.Hour, -time.Hour} {
+		snapshots, _ := filepath.Glob(filepath.Join(partition, "*"+snapshotSuffix))
+		for _, name := range snapshots {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		logs, _ := filepath.Glob(filepath.Join(partition, "*"+logSuffix))
+		for _, name := range logs {
+			if err := os.Chtimes(name, now, now.Add(-idle)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, _ := openLog(t, d, smallConfig())
+		l.ExpireProducers(now.UnixMilli())
+		dup, err := l.CheckProducer(repeat, now.UnixMilli())
+		if known := dup != nil; err != nil || known != (idle < 24*time.Hour) {
+			t.Errorf("silent for %v: known %v, %v", idle, known, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

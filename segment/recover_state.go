@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sort"
 	"time"
 
 	"ringmain/internal/vfs"
@@ -55,6 +56,10 @@ func (r *recovery) loadEpochs(rp point, known bool, start int64) error {
 // Segments below the log start still count: a kill may have come before they
 // were removed, and before a snapshot was taken that replaces them. But if one
 // of them is missing or torn, what the others say is too old.
+//
+// The producer of a batch was seen last when the batch's file was written to at the
+// latest. Kafka goes by the batch's largest timestamp, with which a producer of old events
+// is forgotten at every start, and what it sends again is appended twice.
 func (r *recovery) loadProducers(trusted bool) error {
 	l := r.l
 	l.snapshots = r.o.snapshots
@@ -89,7 +94,7 @@ func (r *recovery) loadProducers(trusted bool) error {
 		if h == nil {
 			l.producers.doubtAll()
 		} else if h.BaseOffset() >= from {
-			l.producers.add(h, now, false)
+			l.producers.add(h, min(r.o.writtenTo(h.BaseOffset()), now), false)
 			l.sinceSnap += int64(h.Size())
 		}
 	}
@@ -118,6 +123,11 @@ func (r *recovery) loadProducers(trusted bool) error {
 	}
 	last := len(r.segs) - 1
 	return l.replay(r.segs, i, pos, last, r.segs[last].size, r.round, r.rep, doubtful, add)
+}
+
+// writtenTo is when the segment of an offset was written to last, ms since 1970.
+func (o *onDisk) writtenTo(offset int64) int64 {
+	return o.written[max(sort.Search(len(o.bases), func(i int) bool { return o.bases[i] > offset })-1, 0)]
 }
 
 // resumeIndex prepares the index of the segment that holds the recovery point
