@@ -24,7 +24,7 @@ var ownDefs = []Def{
 		Status: Honoured, Doc: "Bytes of requests and answers one connection may have in flight before its reading pauses."},
 	{Name: "ringmain.inflight.bytes", Type: Long, Default: "536870912", Check: between(1048576, 1<<44),
 		Status: Honoured, Doc: "Bytes of requests and answers all connections together may have in flight before reading pauses."},
-	{Name: "ringmain.bulk.share.percent", Type: Int, Default: "20", Check: between(1, 100),
+	{Name: "ringmain.bulk.share.percent", Type: Int, Default: "10", Check: between(1, 100),
 		Status: Honoured, Doc: "Share of an event loop's time that fetch answers above 16 KiB get at least while produce requests come and processors are short; 100: they never give way to them."},
 	{Name: "ringmain.decompressed.max.bytes", Type: Long, Default: "268435456", Check: between(1048576, 1<<40),
 		Status: Honoured, Doc: "Bytes one record batch may reach when it is decompressed; a larger one is refused."},

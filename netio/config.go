@@ -36,7 +36,7 @@ type Config struct {
 	// events of the loop have theirs; default 256 KiB.
 	SendBudget int
 	// BulkShare is the least share of a loop's time, in percent, that large answers get
-	// while requests in a hurry come and processors are short; default 20. 100: they
+	// while requests in a hurry come and processors are short; default 10. 100: they
 	// never give way.
 	BulkShare int
 	// DescriptorBudget is how many descriptors connections may use; it lowers
@@ -77,7 +77,7 @@ const (
 	defaultConnInFlight  = 8 << 20
 	defaultTotalInFlight = 256 << 20
 	defaultSendBudget    = 256 << 10
-	defaultBulkShare     = 20
+	defaultBulkShare     = 10
 
 	// readBufferBytes is what gnet reads at once, into a buffer of the loop: a small
 	// frame whole, of a large one the beginning. All of it is copied once more, so more
