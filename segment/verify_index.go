@@ -48,7 +48,7 @@ func (x *examined) indexFix(s *scanned, f Finding) {
 func (x *examined) index(i int, file string, b []byte, last bool) {
 	s := x.segs[i]
 	at := func(pos int, format string, args ...any) {
-		x.indexFix(s, Finding{File: file, Position: int64(pos), Bytes: int64(len(b)), Reason: fmt.Sprintf(format, args...)})
+		x.indexFix(s, Finding{File: file, Position: int64(pos), Bytes: int64(len(b)), Reason: fmt.Sprintf(format, args...), Harmless: !x.v.clean && !x.v.killed}) // none is synced
 	}
 	sealed := len(b) >= indexHeaderSize && len(bytes.TrimLeft(b[:indexHeaderSize], "\x00")) > 0
 	if len(b) < indexHeaderSize {
@@ -108,7 +108,7 @@ func (x *examined) index(i int, file string, b []byte, last bool) {
 	full := x.whole(i, head)
 	switch {
 	case !sealed && wrong == "", old && wrong == "":
-	case sealed && len(s.batches) > 0 && !full && (wrong != "" || head.firstTs != s.stats.firstTs && !s.inBad(0)):
+	case sealed && len(s.batches) > 0 && !full && x.believes(s, head.size-1) && (wrong != "" || head.firstTs != s.stats.firstTs && !s.inBad(0)):
 		why := wrong
 		if why == "" {
 			why = fmt.Sprintf("the first batch is of time %d, the index says %d", s.stats.firstTs, head.firstTs)
