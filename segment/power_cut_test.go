@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ringmain/internal/vfs"
+	"ringmain/record"
 )
 
 // logged opens the directory and the log, and gives what a log at level WARN says.
@@ -216,4 +217,105 @@ func TestVerifyAfterTheStartPassedTheRecoveryPoint(t *testing.T) {
 	if found := verifyAll(t, mem.KillClone(), false); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
+}
+
+// The index of an earlier life of a segment's name is gone for good before a batch is written
+// under that name: no power cut brings it back beside others.
+func TestIndexOfAnEarlierLifeDoesNotComeBack(t *testing.T) {
+	mem, _, l := newMemLog(t)
+	index := offsetPath(l.Path(), 0, indexSuffix)
+	if err := errors.Join(mem.MkdirAll(l.Path()), mem.SyncDir("/data")); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, mem, index, 0, make([]byte, indexHeaderSize))
+	if err := mem.SyncDir(l.Path()); err != nil {
+		t.Fatal(err)
+	}
+	io := testIO()
+	defer io.Close()
+	appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+	for seed := range uint64(20) {
+		cut := mem.CrashClone(rand.New(rand.NewPCG(seed, 1)))
+		if there, err := vfs.Exists(cut, index); there || err != nil {
+			t.Fatalf("it is there: %v, %v", there, err)
+		}
+	}
+}
+
+// A kill at whatever step of a truncation, then other batches, and another kill: the index of
+// before is not held against them.
+func TestKilledTruncationLeavesNoIndex(t *testing.T) {
+	mem, d, l := newMemLog(t)
+	io := NewPwritevIO()
+	defer io.Close()
+	for range 3 {
+		appendAll(t, io, l, 0, batchOf(t0, 1, 900))
+	}
+	if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var images []image
+	step := &stepFS{FS: mem}
+	step.after = func(what string) { images = append(images, image{what, mem.KillClone()}) }
+	l, _ = openLog(t, openDir(t, step, "/data"), smallConfig())
+	if err := l.TruncateTo(1); err != nil {
+		t.Fatal(err)
+	}
+	for _, img := range images {
+		d, err := OpenDir(img.mem, "/data", testIdent, quiet)
+		if err != nil {
+			continue // before the directory had its lock
+		}
+		l, _ := openLog(t, d, smallConfig())
+		for range 3 {
+			appendAll(t, io, l, 1, batchOf(t0+5, 1, 900))
+		}
+		end := l.EndOffset()
+		l, _, err = openDir(t, img.mem.KillClone(), "/data").OpenLog(testTP, testTopic, smallConfig())
+		if err != nil {
+			t.Errorf("killed after %s: %v", img.what, err)
+			continue
+		}
+		if got := len(readAll(t, l, 0, 1<<20)); int64(got) != end {
+			t.Errorf("killed after %s: %d batches of %d", img.what, got, end)
+		}
+	}
+}
+
+// Cleaning leaves gaps. One before the last batch of a log whose recovery point is lost says
+// nothing against that batch, though its offset has one bit more than the next one.
+func TestGapOfACleaningIsNoWrongOffset(t *testing.T) {
+	mem, d, l := newMemLog(t)
+	io := testIO()
+	defer io.Close()
+	last := batchAt(3) // one bit from 1, which is the next
+	appendAll(t, io, l, 0, batchOf(t0, 2, 100))
+	if err := d.cleaned.put([]pointKey{l.key()}, []point{{offset: 4, epoch: -1}}); err != nil {
+		t.Fatal(err)
+	}
+	appendAll(t, io, l, 0, batchOf(t0, 1, 100))
+	seg := l.active()
+	mem = mem.KillClone()
+	overwrite(t, mem, seg.file.Path(), 0, batchAt(0)) // what is left of the first two
+	overwrite(t, mem, seg.file.Path(), int64(len(batchAt(0))), last)
+	if err := truncate(mem, seg.file.Path(), int64(len(batchAt(0))+len(last))); err != nil {
+		t.Fatal(err)
+	}
+	if err := mem.Remove("/data/" + pointsName); err != nil && !isNotExist(err) {
+		t.Fatal(err)
+	}
+	l, _ = openLog(t, openDir(t, mem.KillClone(), "/data"), smallConfig())
+	if got := readAll(t, l, 0, 1<<20); len(got) != 2 {
+		t.Errorf("%d batches", len(got))
+	}
+	if found := verifyAll(t, mem, false); slices.ContainsFunc(found, func(f Finding) bool { return strings.Contains(f.Reason, "is the next") }) {
+		t.Errorf("%+v", found)
+	}
+}
+
+// batchAt is a batch of one record at an offset.
+func batchAt(offset int64) record.Batch {
+	b := batchOf(t0, 1, 100)
+	b.Stamp(offset, 0)
+	return b
 }
