@@ -195,6 +195,30 @@ func TestIndexOfLostBatchesIsHarmless(t *testing.T) {
 	}
 }
 
+// A power cut tears the end of a log and the index of before the last clean stop. That a
+// block is cut says nothing of the records that were synced.
+func TestTornIndexBesideATornEndIsHarmless(t *testing.T) {
+	mem, d, l := newMemLog(t)
+	io := testIO()
+	defer io.Close()
+	for range 2 {
+		appendAll(t, io, l, 0, batchOf(t0, 1, 900))
+	}
+	if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+	appendAll(t, io, l, 0, batchOf(t0, 1, 900))
+	seg := l.active()
+	mem = mem.KillClone().RebootClone()
+	if err := errors.Join(truncate(mem, seg.file.Path(), seg.size-100), truncate(mem, offsetPath(l.Path(), 0, indexSuffix), indexHeaderSize+500)); err != nil {
+		t.Fatal(err)
+	}
+	if found := verifyAll(t, mem, false); slices.ContainsFunc(found, func(f Finding) bool { return !f.Harmless }) {
+		t.Errorf("%+v", found)
+	}
+}
+
 // The recovery point lies at the end of a segment that only waits to be removed, and the log
 // start in the one behind it.
 func TestVerifyAfterTheStartPassedTheRecoveryPoint(t *testing.T) {
