@@ -166,9 +166,6 @@ func (n *Node) checkRoster(found []foundDir) error {
 	if err != nil {
 		return err
 	}
-	if len(had) == 0 && slices.ContainsFunc(found, func(f foundDir) bool { return f.formatted }) {
-		n.log.Warn("the list of log directories is missing and is made anew; that one of them is not there could not be noticed", "file", n.rosterPath())
-	}
 	for _, old := range had {
 		if slices.ContainsFunc(found, func(f foundDir) bool { return f.formatted && f.id.DirectoryID == old.id }) {
 			continue
@@ -184,15 +181,26 @@ func (n *Node) checkRoster(found []foundDir) error {
 	return nil
 }
 
-// writeRoster notes the log directories for the next start.
+// writeRoster notes the log directories for the next start. It comes before the first
+// partition is made, so a list that is missing beside partitions was lost; without any, a
+// start may have ended before it came here.
 func (n *Node) writeRoster() error {
 	var now []rosterDir
+	used := false
 	for _, d := range n.dirs {
 		now = append(now, rosterDir{id: d.Ident().DirectoryID, path: d.Path()})
+		ps, err := d.Partitions()
+		if err != nil {
+			return err
+		}
+		used = used || len(ps) > 0
 	}
 	old, err := readRoster(n.fs, n.rosterPath())
 	if err != nil || slices.Equal(old, now) {
 		return err
+	}
+	if len(old) == 0 && used {
+		n.log.Warn("the list of log directories is missing and is made anew; that one of them is not there could not be noticed", "file", n.rosterPath())
 	}
 	if err := vfs.WriteFile(n.fs, n.rosterPath(), encodeRoster(now), true); err != nil {
 		return fmt.Errorf("write the list of log directories: %w", err)

@@ -240,8 +240,13 @@ func (l *Log) createFile(seg *segment) error {
 		return err
 	}
 	seg.file.fresh.Store(true)
-	// An index of an earlier life of this name would be taken for ours.
-	if err := h.fs.Remove(offsetPath(h.path, seg.base, indexSuffix)); err != nil && !isNotExist(err) {
+	// An index of an earlier life of this name would be taken for ours, and be back after a
+	// power cut.
+	err = h.fs.Remove(offsetPath(h.path, seg.base, indexSuffix))
+	if err == nil {
+		err = h.fs.SyncDir(h.path)
+	}
+	if err != nil && !isNotExist(err) {
 		seg.file.Release()
 		return err
 	}

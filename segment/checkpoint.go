@@ -73,7 +73,9 @@ func openCheckpoint(fsys vfs.FS, path string, kind uint16, log *slog.Logger) (*c
 	c := &checkpoint{fs: fsys, path: path, kind: kind, points: make(map[pointKey]point)}
 	b, err := vfs.ReadFile(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := c.writeLocked(false); err != nil && !transient(err) {
+		// Durable, once: an empty one is not synced again for as long as nothing is noted in
+		// it. The notes of newest segments count for nothing after a power cut.
+		if err := c.writeLocked(kind != 4); err != nil && !transient(err) {
 			return nil, err
 		}
 		return c, nil // without room for it, it is made by the first entry
@@ -97,7 +99,7 @@ func openCheckpoint(fsys vfs.FS, path string, kind uint16, log *slog.Logger) (*c
 	case errors.Is(err, ErrNewer):
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case err != nil:
-		log.Warn("checkpoint is damaged and ignored; all partitions are checked from their first segment", "file", path, "error", err)
+		log.Warn("checkpoint is damaged and ignored; "+withoutCheckpoint(kind), "file", path, "error", err)
 	}
 	if !clean { // leave nothing half readable behind
 		anew := c.rewrite()
@@ -117,6 +119,19 @@ func openCheckpoint(fsys vfs.FS, path string, kind uint16, log *slog.Logger) (*c
 	}
 	c.reserve()
 	return c, nil
+}
+
+// withoutCheckpoint says what follows where a whole file of a kind is lost.
+func withoutCheckpoint(kind uint16) string {
+	switch kind {
+	case 2:
+		return "every log then starts at its first segment"
+	case 3:
+		return "every compacted log is then cleaned from its start"
+	case 4:
+		return "a newest segment that is missing is then not noticed"
+	}
+	return "every partition is then checked from its first segment"
 }
 
 // reserve keeps room behind the entries, as far as there is any.

@@ -185,23 +185,24 @@ func (l *Log) removeNow(s *segment) error {
 	return nil
 }
 
-// shorten cuts a segment's file and removes the index that covered more.
+// shorten cuts a segment's file. The index that covered more goes first: beside other batches
+// it would speak against them.
 func (l *Log) shorten(s *segment, pos int64) error {
 	if err := s.file.acquire(); err != nil {
 		return err
 	}
 	defer s.file.Release()
-	if err := s.file.f.Truncate(pos); err != nil {
-		return err
-	}
-	if err := s.file.syncData(); err != nil {
-		return err
-	}
 	s.doomIndex()
 	if err := l.home.fs.Remove(offsetPath(l.home.path, s.base, indexSuffix)); err != nil && !isNotExist(err) {
 		return err
 	}
-	return l.home.fs.SyncDir(l.home.path)
+	if err := l.home.fs.SyncDir(l.home.path); err != nil {
+		return err
+	}
+	if err := s.file.f.Truncate(pos); err != nil {
+		return err
+	}
+	return s.file.syncData()
 }
 
 // reopen reads the log's state from disk again, after a truncation.

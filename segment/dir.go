@@ -116,9 +116,6 @@ func (d *Dir) open(id Ident) error {
 	if d.cleaned, err = openCheckpoint(d.fs, filepath.Join(d.path, cleanedName), 3, d.log); err != nil {
 		return err
 	}
-	if d.newest, err = openCheckpoint(d.fs, filepath.Join(d.path, newestName), 4, d.log); err != nil {
-		return err
-	}
 	d.clean = true
 	if exists {
 		marker := filepath.Join(d.path, cleanName)
@@ -138,6 +135,9 @@ func (d *Dir) open(id Ident) error {
 		d.noteBoot()
 	} else {
 		d.sameBoot = ofThisBoot(d.fs, d.path)
+	}
+	if err := d.openNewest(); err != nil {
+		return err
 	}
 	if err := d.replayJournals(!d.clean); err != nil {
 		return err
@@ -287,6 +287,10 @@ func ofThisBoot(fsys vfs.FS, path string) bool {
 	stored, err := vfs.ReadFile(fsys, filepath.Join(path, bootName))
 	return boot != "" && err == nil && string(stored) == boot+"\n"
 }
+
+// powerCut tells that the last run of the system ended while a broker ran, or may have: what
+// was not synced may be gone, or of any time.
+func (d *Dir) powerCut() bool { return !d.clean && !d.sameBoot }
 
 // noteBoot writes which run of the system the files are from. Nothing is synced: after a
 // power cut it is another run's anyway.

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 )
 
@@ -14,6 +15,19 @@ import (
 // newestStep is how many offsets lie between two notes in one segment, at most as many are
 // passed over when the newest segment is lost.
 const newestStep = 1 << 16
+
+// openNewest opens the checkpoint of the notes. After a power cut it counts for nothing, and
+// may be torn anywhere.
+func (d *Dir) openNewest() (err error) {
+	path := filepath.Join(d.path, newestName)
+	if d.powerCut() {
+		if err := d.fs.Remove(path); err != nil && !isNotExist(err) {
+			return fmt.Errorf("remove the notes of a run that a power cut ended: %w", err)
+		}
+	}
+	d.newest, err = openCheckpoint(d.fs, path, 4, d.log)
+	return err
+}
 
 // noteNewest writes the note if what was just written made it untrue. It comes before
 // anybody is told of the batches. Owner.
@@ -40,7 +54,7 @@ var noNewest = point{segBase: -1, epoch: -1, flags: pointRemoved}
 func (l *Log) settleNewest(segs []*segment) error {
 	for _, s := range slices.Backward(segs) {
 		if s.onDisk {
-			if s.base == l.noted.segBase {
+			if s.base == l.noted.segBase && l.end.Load() <= l.noted.offset {
 				return nil
 			}
 			return l.putNewest(point{offset: max(l.noted.offset, l.end.Load()), segBase: s.base, epoch: -1})
@@ -50,6 +64,18 @@ func (l *Log) settleNewest(segs []*segment) error {
 		return nil
 	}
 	return l.putNewest(noNewest)
+}
+
+// settleNewest makes the note true for what was recovered. On a full disk it is left to the
+// first append: a log that cannot note anything has to open, so that it can be freed.
+func (r *recovery) settleNewest() error {
+	l := r.l
+	err := l.settleNewest(l.segs)
+	if !transient(err) {
+		return err
+	}
+	l.log.Warn("cannot note the newest segment; that it is missing after a kill would not be noticed", "directory", l.home.path, "error", err)
+	return nil
 }
 
 // loadNewest reads the note.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"ringmain/internal/vfs"
@@ -172,7 +173,10 @@ func TestNoSegmentIsTakenForLost(t *testing.T) {
 	var ends []int64
 	end := int64(0)
 	step := &stepFS{FS: mem}
+	var noting sync.Mutex // several files are synced side by side
 	step.after = func(what string) {
+		noting.Lock()
+		defer noting.Unlock()
 		images, ends = append(images, image{what, mem.KillClone()}), append(ends, end)
 	}
 	d := openDir(t, step, "/data")

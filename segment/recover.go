@@ -134,7 +134,11 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 	if b, err := vfs.ReadFile(l.home.fs, filepath.Join(l.home.path, epochsName)); err == nil {
 		if topic, h, err := decodeEpochs(b); err == nil && topic == l.topic {
 			l.epochs = h.within(base, base)
-			if !known && lost == nil && len(h) > 0 && h[len(h)-1].Start >= base && l.dir.sameBoot { // written behind the first batch
+			switch began := !known && len(h) > 0 && h[len(h)-1].Start >= base; { // written behind the first batch
+			case began && l.dir.powerCut(): // which was lost by right, and is not to be missed after a kill
+				l.epochs = h.truncated(base)
+				l.writeEpochs(false)
+			case began && lost == nil && l.dir.sameBoot:
 				l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
 					"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base, "epoch", h.latest())
 			}
@@ -159,13 +163,16 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 			return err
 		}
 	}
+	if err := r.dropLaterSnapshots(); err != nil {
+		return err
+	}
 	r.rep.Segments = 1
 	if begun {
 		if err := l.unmark(); err != nil {
 			return err
 		}
 	}
-	return l.settleNewest(nil)
+	return r.settleNewest()
 }
 
 // settle points the owner's state at the end of the published one.
@@ -379,6 +386,9 @@ func (r *recovery) misplaced(s *segment, pos int64, b record.Batch, behindDamage
 		return b.LastOffset() >= r.segs[i+1].base
 	}
 	if pos+int64(b.Size()) < s.size || behindDamage {
+		return false
+	}
+	if cleaned, _ := r.l.dir.cleaned.get(r.l.key()); s.base < cleaned.offset {
 		return false
 	}
 	return r.placed || bits.OnesCount64(uint64(b.BaseOffset()^r.end)) == 1

@@ -87,7 +87,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 			return err
 		}
 	}
-	if err := l.settleNewest(l.segs); err != nil {
+	if err := r.settleNewest(); err != nil {
 		return err
 	}
 	if known && rp.first != 0 && rp.segBase == l.active().base && l.active().size == 0 {
@@ -105,7 +105,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 	if err := r.dropLaterSnapshots(); err != nil {
 		return err
 	}
-	if !l.dir.clean && !l.dir.sameBoot {
+	if l.dir.powerCut() {
 		r.dropTornSnapshots()
 	}
 	expired := 0
@@ -122,7 +122,7 @@ func (r *recovery) install(rp point, known bool, start int64) error {
 // says is true.
 func (r *recovery) unseal(s *segment) error {
 	l := r.l
-	if l.dir.clean || l.dir.sameBoot {
+	if !l.dir.powerCut() {
 		return nil
 	}
 	had := int64(0)

@@ -87,7 +87,7 @@ func (l *Log) identify(seg *segment, was stats) (d *DamageError, ours bool) {
 		return &DamageError{File: seg.file.Path(), Offset: seg.base,
 			Reason: fmt.Sprintf("the file and its index are those of partition %d", was.partition)}, true
 	}
-	if was.size > seg.size && !l.dir.clean && !l.dir.sameBoot {
+	if was.size > seg.size && l.dir.powerCut() {
 		return nil, true // after a power cut it may be of what was lost
 	}
 	return d, true

@@ -128,6 +128,9 @@ func (v *Verifier) open() (err error) {
 	if err := v.checkpoint(cleanedName, 3, v.cleaned); err != nil {
 		return err
 	}
+	if !v.clean && !v.killed {
+		return nil // a start makes it anew (Dir.openNewest)
+	}
 	return v.checkpoint(newestName, 4, v.newest)
 }
 
@@ -147,10 +150,6 @@ func (v *Verifier) checkpoint(name string, kind uint16, points map[pointKey]poin
 		}
 		return v.writeCheckpoint(name, kind, points)
 	}
-	lost := "set the file aside; every partition is then checked from its first segment"
-	if kind == 3 {
-		lost = "set the file aside; every compacted log is then cleaned from its start"
-	}
 	_, err = parseCheckpoint(b, kind, func(at int, k pointKey, p point, ok bool) {
 		switch {
 		case !ok:
@@ -167,7 +166,7 @@ func (v *Verifier) checkpoint(name string, kind uint16, points map[pointKey]poin
 	}
 	if err != nil {
 		v.fix(Finding{File: path, Position: 0, Bytes: int64(len(b)), Reason: err.Error(),
-			Repair: lost}, rewrite)
+			Repair: "set the file aside; " + withoutCheckpoint(kind)}, rewrite)
 	}
 	return nil
 }

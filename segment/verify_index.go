@@ -48,7 +48,7 @@ func (x *examined) indexFix(s *scanned, f Finding) {
 func (x *examined) index(i int, file string, b []byte, last bool) {
 	s := x.segs[i]
 	at := func(pos int, format string, args ...any) {
-		x.indexFix(s, Finding{File: file, Position: int64(pos), Bytes: int64(len(b)), Reason: fmt.Sprintf(format, args...)})
+		x.indexFix(s, Finding{File: file, Position: int64(pos), Bytes: int64(len(b)), Reason: fmt.Sprintf(format, args...), Harmless: !x.v.clean && !x.v.killed}) // none is synced
 	}
 	sealed := len(b) >= indexHeaderSize && len(bytes.TrimLeft(b[:indexHeaderSize], "\x00")) > 0
 	if len(b) < indexHeaderSize {
@@ -80,9 +80,10 @@ func (x *examined) index(i int, file string, b []byte, last bool) {
 	}
 	// The blocks first: they tell a damaged index from a log that was changed.
 	wrong, wrongAt, entries := "", 0, 0
+	short := false // which says nothing of the log
 	for p := indexHeaderSize; p < len(b) && wrong == ""; p += indexBlockSize {
 		if p+indexBlockSize > len(b) {
-			wrong, wrongAt = fmt.Sprintf("a block of %d bytes", len(b)-p), p
+			wrong, wrongAt, short = fmt.Sprintf("a block of %d bytes", len(b)-p), p, true
 			break
 		}
 		n, err := checkIndexBlock(b[p:p+indexBlockSize], s.base)
@@ -108,9 +109,9 @@ func (x *examined) index(i int, file string, b []byte, last bool) {
 	full := x.whole(i, head)
 	switch {
 	case !sealed && wrong == "", old && wrong == "":
-	case sealed && len(s.batches) > 0 && !full && (wrong != "" || head.firstTs != s.stats.firstTs && !s.inBad(0)):
+	case sealed && len(s.batches) > 0 && !full && x.believes(s, head.size-1) && (wrong != "" && !short || head.firstTs != s.stats.firstTs && !s.inBad(0)):
 		why := wrong
-		if why == "" {
+		if why == "" || short {
 			why = fmt.Sprintf("the first batch is of time %d, the index says %d", s.stats.firstTs, head.firstTs)
 		}
 		x.strange(s, "the file is not the one its index was made from, and may be another partition's: "+why, max(head.next, x.next(i)))

@@ -78,7 +78,7 @@ func (x *examined) contradicted(i int, pos, claimed, expect, end int64) bool {
 		return end == x.segs[i+1].base
 	case known && rp.segBase == s.base && rp.pos == s.size:
 		return end == rp.offset
-	case !x.v.killed || behindDamage:
+	case !x.v.killed || behindDamage || s.base < x.v.cleaned[x.key()].offset:
 		return false
 	case known && (rp.segBase < s.base || rp.segBase == s.base && rp.pos <= pos):
 		return true

@@ -317,8 +317,8 @@ func (x *examined) point() {
 				break
 			}
 		}
-		if rp.offset < x.segs[0].base {
-			break // retention has passed it
+		if rp.offset <= x.segs[0].base {
+			break // retention has passed it, or come to it
 		}
 		x.moved = true
 		x.v.fix(Finding{File: file, Position: -1, Reason: fmt.Sprintf("the recovery point of %s is offset %d at byte %d of segment %d, where no batch of this offset begins", x.tp, rp.offset, rp.pos, rp.segBase),

@@ -27,6 +27,9 @@ func (x *examined) identify(s *scanned, was stats) (why string, ours bool) {
 	if why = s.unlike(0, was.sums.first); why == "" {
 		why = s.unlike(was.lastEntry, was.sums.last)
 	}
+	if !x.believes(s, was.lastEntry) { // a start makes it again
+		return "", why == "" && was.partition == x.tp.Partition
+	}
 	if was.partition != x.tp.Partition {
 		if why != "" || !s.has(0, was.sums.first) && !s.has(was.lastEntry, was.sums.last) {
 			return "", false
@@ -37,6 +40,13 @@ func (x *examined) identify(s *scanned, was stats) (why string, ours bool) {
 		return "", true // after a power cut it may be of what was lost
 	}
 	return why, true
+}
+
+// believes tells whether what an index says of a place in a segment counts: after a power cut
+// it may be of a time of which the log has nothing, unless that was known to be synced.
+func (x *examined) believes(s *scanned, pos int64) bool {
+	rp, known := x.v.points[x.key()]
+	return x.v.clean || x.v.killed || known && (s.base < rp.segBase || s.base == rp.segBase && pos < rp.pos)
 }
 
 // unmarked is recovery.unmarked for a verifier.

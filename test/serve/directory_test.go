@@ -428,6 +428,34 @@ func TestPartitionInTwoDirectories(t *testing.T) {
 	}
 }
 
+// TestListOfLogDirectoriesIsGone: a list that is missing beside partitions was lost, and the
+// start says so; without partitions a first start may have ended before it wrote one.
+func TestListOfLogDirectoriesIsGone(t *testing.T) {
+	t.Parallel()
+	for _, used := range []bool{false, true} {
+		dir := t.TempDir()
+		p := beginIn(t, dir, local("--data-dir", "data")...)
+		if r := p.ready(); used {
+			create(t, r.kafka, "t", 1)
+			produce(t, r.kafka, "t", 0, "x")
+		}
+		p.stop()
+		list := filepath.Join(dir, "data", "log-directories")
+		if err := os.Remove(list); err != nil {
+			t.Fatal(err)
+		}
+		p = beginIn(t, dir, local("--data-dir", "data")...)
+		p.ready()
+		p.stop()
+		if strings.Contains(p.errors(), "list of log directories is missing") != used {
+			t.Errorf("partitions %v: standard error is %q", used, p.errors())
+		}
+		if _, err := os.Stat(list); err != nil {
+			t.Errorf("partitions %v: %v", used, err)
+		}
+	}
+}
+
 // TestFirstStartKilled: whatever a first start left when it was killed, the
 // next one completes.
 func TestFirstStartKilled(t *testing.T) {
@@ -438,7 +466,13 @@ func TestFirstStartKilled(t *testing.T) {
 	_ = p.cmd.Process.Kill()
 	p.wait()
 	// In the order in which they are made: take the last away each time.
-	for _, name := range []string{"a/log-directories", "b/boot-id", "b/ringmain.properties", "a/boot-id", "a/ringmain.properties"} {
+	made := []string{"a/log-directories"}
+	for _, in := range []string{"b", "a"} {
+		for _, name := range []string{"newest-segment-checkpoint", "boot-id", "cleaner-offset-checkpoint", "log-start-offset-checkpoint", "recovery-point-offset-checkpoint", "ringmain.properties"} {
+			made = append(made, in+"/"+name)
+		}
+	}
+	for _, name := range made {
 		err := os.Remove(filepath.Join(dir, name))
 		if err != nil && (runtime.GOOS == "linux" || !strings.HasSuffix(name, "boot-id")) {
 			t.Fatal(err)
