@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"ringmain/internal/vfs"
@@ -171,13 +172,13 @@ func TestNoSegmentIsTakenForLost(t *testing.T) {
 	mem := vfs.NewMem()
 	var images []image
 	var ends []int64
-	end := int64(0)
+	var end atomic.Int64
 	step := &stepFS{FS: mem}
-	var noting sync.Mutex // several files are synced side by side
+	var noting sync.Mutex // several files are synced side by side, and removed beside that
 	step.after = func(what string) {
 		noting.Lock()
 		defer noting.Unlock()
-		images, ends = append(images, image{what, mem.KillClone()}), append(ends, end)
+		images, ends = append(images, image{what, mem.KillClone()}), append(ends, end.Load())
 	}
 	d := openDir(t, step, "/data")
 	defer d.Close()
@@ -190,7 +191,7 @@ func TestNoSegmentIsTakenForLost(t *testing.T) {
 	fill := func(n int) {
 		for range n {
 			appendAll(t, io, l, 0, batchOf(t0, 1, 700))
-			end = l.EndOffset()
+			end.Store(l.EndOffset())
 		}
 	}
 	must := func(err error) {
@@ -213,18 +214,20 @@ func TestNoSegmentIsTakenForLost(t *testing.T) {
 		}
 		fill(4)
 		syncLog(t, io, l)
-		end -= 3
-		must(l.TruncateTo(end))
-		end = l.EndOffset()
+		must(l.TruncateTo(end.Add(-3)))
+		end.Store(l.EndOffset())
 		fill(1)
 	}
-	for i, img := range images {
+	noting.Lock()
+	taken, want := images, ends
+	noting.Unlock()
+	for i, img := range taken {
 		again, rep := openLog(t, openDir(t, img.mem, "/data"), cfg)
-		if rep.Damaged() || again.EndOffset() < ends[i] || again.EndOffset() > ends[i]+4 {
-			t.Errorf("step %d, killed after %s: the log ends at %d, want %d; %+v", i, img.what, again.EndOffset(), ends[i], rep)
+		if rep.Damaged() || again.EndOffset() < want[i] || again.EndOffset() > want[i]+4 {
+			t.Errorf("step %d, killed after %s: the log ends at %d, want %d; %+v", i, img.what, again.EndOffset(), want[i], rep)
 		}
 	}
-	if len(images) < 50 {
-		t.Errorf("%d steps", len(images))
+	if len(taken) < 50 {
+		t.Errorf("%d steps", len(taken))
 	}
 }
