@@ -40,8 +40,9 @@ type Dir struct {
 	// files; nil if there were none. settleErr is valid then.
 	settling  chan struct{}
 	settleErr error
-	asides    atomic.Int64 // names of what was moved aside
-	appends   atomic.Int64 // to any of its logs: who works in the background holds back while they go on
+	strange   map[string]*DamageError // .log files by path that the last process did not leave like this, see replay
+	asides    atomic.Int64            // names of what was moved aside
+	appends   atomic.Int64            // to any of its logs: who works in the background holds back while they go on
 
 	// saving is held while a recovery point or a cleaned offset is taken and written, so
 	// that an older one never follows a newer, and none a log's removal.

@@ -1,8 +1,10 @@
 package segment
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"ringmain/internal/vfs"
 	"ringmain/model"
+	"ringmain/record"
 )
 
 // keptSuffix marks a journal that was replayed and stays until the files it was
@@ -40,7 +43,7 @@ func (d *Dir) replayJournals(unclean bool) error {
 	if len(kept)+len(fresh) == 0 {
 		return nil
 	}
-	r := &replay{dir: d, homes: map[model.TopicPartition]bool{}, files: map[string]vfs.File{}}
+	r := &replay{dir: d, homes: map[model.TopicPartition]bool{}, files: map[string]vfs.File{}, strange: map[string]*DamageError{}}
 	if unclean {
 		for _, name := range append(kept, fresh...) { // the older ones first
 			if err := r.journal(filepath.Join(d.path, name)); err != nil {
@@ -49,6 +52,7 @@ func (d *Dir) replayJournals(unclean bool) error {
 			}
 		}
 	}
+	d.strange = r.strange
 	for _, name := range fresh { // the shards make new ones under these names
 		to := name
 		for n := 0; to == name || slices.Contains(kept, to); n++ {
@@ -184,14 +188,19 @@ type replay struct {
 	dir   *Dir
 	homes map[model.TopicPartition]bool // whether the directory is that of the topic
 	files map[string]vfs.File
-	bytes int64
+	// strange are files that a process which was killed did not leave like this: they hold
+	// another batch where an entry belongs.
+	strange map[string]*DamageError
+	bytes   int64
 }
 
 // write puts an entry where it belongs, unless it is known to be there, or its topic
 // or segment is gone.
 func (r *replay) write(e *entryRead) error {
 	d := r.dir
-	if p, ok := d.points.get(pointKey{e.topic, e.tp.Partition}); ok {
+	key := pointKey{e.topic, e.tp.Partition}
+	p, ok := d.points.get(key)
+	if ok {
 		// What lies before the recovery point was synced in its own file, and may
 		// have been cleaned since.
 		if p.flags&pointRemoved != 0 || e.base < p.segBase || e.base == p.segBase && e.pos+int64(len(e.bytes)) <= p.pos {
@@ -218,10 +227,94 @@ func (r *replay) write(e *entryRead) error {
 			return err
 		}
 		r.files[path] = f
+		if cleaned, _ := d.cleaned.get(key); d.sameBoot && ok && e.base == p.segBase && e.base >= cleaned.offset {
+			if err := r.begins(f, path, p.first); err != nil {
+				return err
+			}
+		}
+	}
+	if d.sameBoot {
+		if there, err := r.there(f, path, e); there || err != nil {
+			return err
+		}
 	}
 	r.bytes += int64(len(e.bytes))
 	_, err := f.WriteAt(e.bytes, e.pos)
 	return err
+}
+
+// begins compares the first batch of a file with what the checkpoint noted of it, 0 if
+// nothing; see recovery.unmarked, which says so for files that no journal is written to.
+func (r *replay) begins(f vfs.File, path string, noted uint16) error {
+	_, b, err := soundAround(f, 0)
+	if err == nil && noted != 0 && b != nil && mark(b.CRC()) != noted {
+		r.strange[path] = markedOtherwise(path, b)
+	}
+	return err
+}
+
+// there reports, after a kill of the process only, whether an entry need not or must not be
+// written to its file. The system has kept everything that was written there before the
+// entry was, so a sound batch that is another one says that the file is another one, and
+// nothing is written to it; unless a later entry is found there, which has taken the place of
+// this one.
+func (r *replay) there(f vfs.File, path string, e *entryRead) (bool, error) {
+	got := make([]byte, len(e.bytes))
+	n, err := f.ReadAt(got, e.pos)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	d := r.strange[path]
+	if bytes.Equal(got[:n], e.bytes) {
+		if d != nil && e.pos <= d.Position && d.Position < e.pos+int64(n) {
+			delete(r.strange, path)
+		}
+		return true, nil
+	}
+	if d != nil {
+		return true, nil
+	}
+	at, b, err := soundAround(f, e.pos)
+	if b == nil || err != nil || at == e.pos && bytes.HasPrefix(e.bytes, b) {
+		return false, err
+	}
+	r.strange[path] = &DamageError{File: path, Position: at, Offset: b.BaseOffset(),
+		Reason: fmt.Sprintf("the file is not the one that was written: the batch here is sound and has checksum %#08x, the journal has another at byte %d; it may be another partition's", b.CRC(), e.pos)}
+	return true, nil
+}
+
+// soundAround is the sound batch of a file that holds the byte at pos, and where it begins;
+// nil if there is none.
+func soundAround(f vfs.File, pos int64) (at int64, b record.Batch, err error) {
+	size, err := f.Size()
+	if err != nil {
+		return 0, nil, err
+	}
+	head := make(record.Batch, record.HeaderSize)
+	for _, from := range []int64{0, pos} { // the way there may be damaged
+		for at := from; at <= pos && size-at >= record.HeaderSize; {
+			if _, err := f.ReadAt(head, at); err != nil {
+				return 0, nil, err
+			}
+			n := int64(head.Size())
+			if head.Magic() != 2 || n < record.HeaderSize || n > size-at {
+				break
+			}
+			if at+n <= pos {
+				at += n
+				continue
+			}
+			b := make(record.Batch, n)
+			if _, err := f.ReadAt(b, at); err != nil {
+				return 0, nil, err
+			}
+			if b.ChecksumOK() {
+				return at, b, nil
+			}
+			break
+		}
+	}
+	return 0, nil, nil
 }
 
 func (r *replay) close() {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"ringmain/record"
 )
 
 // stranger takes up that a segment is another partition's file. Where segments with data lie
@@ -24,6 +26,11 @@ func (r *recovery) stranger(s *segment, d *DamageError) error {
 // only if the system ran on.
 func (r *recovery) passes(i int) (bool, error) {
 	l, s := r.l, r.segs[i]
+	if d := l.dir.strange[s.file.Path()]; d != nil && !slices.Contains(r.passed, s) {
+		if err := r.stranger(s, d); err != nil {
+			return false, err
+		}
+	}
 	if i > r.at && l.dir.sameBoot && s.size > 0 {
 		if head, x, err := l.readHeader(s.base); err == nil {
 			x.file.doom()
@@ -56,6 +63,9 @@ func (l *Log) unmark() error {
 // the recovery point, which is of a batch that was synced: a segment that is written has no
 // index header.
 func (r *recovery) unmarked(s *segment) *DamageError {
+	if d := r.l.dir.strange[s.file.Path()]; d != nil { // what a journal noted
+		return d
+	}
 	p := r.noted
 	if p.first == 0 || p.segBase != s.base {
 		return nil
@@ -67,6 +77,11 @@ func (r *recovery) unmarked(s *segment) *DamageError {
 	if b == nil || mark(b.CRC()) == p.first {
 		return nil
 	}
-	return &DamageError{File: s.file.Path(), Offset: b.BaseOffset(),
+	return markedOtherwise(s.file.Path(), b)
+}
+
+// markedOtherwise: the first batch of a file is not the one that the checkpoint notes.
+func markedOtherwise(path string, b record.Batch) *DamageError {
+	return &DamageError{File: path, Offset: b.BaseOffset(),
 		Reason: fmt.Sprintf("the file is not the one that was synced: the checkpoint notes another first batch than this one, with checksum %#08x; it may be another partition's", b.CRC())}
 }
