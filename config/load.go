@@ -321,7 +321,6 @@ func (s *Server) fill() error {
 	s.RecoveryPointMs = s.Long("log.flush.offset.checkpoint.interval.ms")
 	s.StartOffsetMs = s.Long("log.flush.start.offset.checkpoint.interval.ms")
 	s.RecoveryThreads = int(s.Int("num.recovery.threads.per.data.dir"))
-	s.ProducerCheckMs = s.Long("producer.id.expiration.check.interval.ms")
 	s.ControlledShutdown = s.Bool("controlled.shutdown.enable")
 	s.InitialTaskDelayMs = s.Long("log.initial.task.delay.ms")
 	s.SnapshotMaxBytes = s.Long("metadata.log.max.record.bytes.between.snapshots")

@@ -88,7 +88,6 @@ type Server struct {
 	RecoveryPointMs    int64 // log.flush.offset.checkpoint.interval.ms
 	StartOffsetMs      int64 // log.flush.start.offset.checkpoint.interval.ms
 	RecoveryThreads    int
-	ProducerCheckMs    int64
 	ControlledShutdown bool
 	InitialTaskDelayMs int64
 	SnapshotMaxBytes   int64 // metadata.log.max.record.bytes.between.snapshots

@@ -17,7 +17,7 @@ var transactionDefs = []Def{
 	{Name: "producer.id.expiration.ms", Type: Int, Default: "86400000", Check: atLeast(1), Update: ClusterWide, Importance: Low,
 		Status: Honoured, Doc: "Milliseconds a partition remembers an idle idempotent producer."},
 	{Name: "producer.id.expiration.check.interval.ms", Type: Int, Default: "600000", Check: atLeast(1), Importance: Low, Internal: true,
-		Status: Accepted, Doc: "Milliseconds between two looks for producers to forget."},
+		Status: Accepted, Doc: "Milliseconds between two looks for producers to forget in Kafka; here that is done with each check of retention."},
 	{Name: "transactional.id.expiration.ms", Type: Int, Default: "604800000", Check: atLeast(1), Importance: High,
 		Status: Accepted, Doc: "Milliseconds an unused transactional id is remembered."},
 	{Name: "transaction.max.timeout.ms", Type: Int, Default: "900000", Check: atLeast(1), Importance: High,
