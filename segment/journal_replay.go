@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"ringmain/internal/vfs"
-	"ringmain/model"
 	"ringmain/record"
 )
 
@@ -43,7 +42,7 @@ func (d *Dir) replayJournals(unclean bool) error {
 	if len(kept)+len(fresh) == 0 {
 		return nil
 	}
-	r := &replay{dir: d, homes: map[model.TopicPartition]bool{}, files: map[string]vfs.File{}, strange: map[string]*DamageError{}}
+	r := &replay{dir: d, homes: map[pointKey]bool{}, files: map[string]vfs.File{}, walked: map[string]int64{}, strange: map[string]*DamageError{}}
 	if unclean {
 		for _, name := range append(kept, fresh...) { // the older ones first
 			if err := r.journal(filepath.Join(d.path, name)); err != nil {
@@ -186,12 +185,16 @@ func (r *replay) journal(path string) error {
 // replay writes entries to files.
 type replay struct {
 	dir   *Dir
-	homes map[model.TopicPartition]bool // whether the directory is that of the topic
+	homes map[pointKey]bool // whether the partition's directory is that of the topic
 	files map[string]vfs.File
+	// walked are the batches of files up to which their headers were read, so that they are
+	// not read again for each entry.
+	walked map[string]int64
 	// strange are files that a process which was killed did not leave like this: they hold
 	// another batch where an entry belongs.
 	strange map[string]*DamageError
 	bytes   int64
+	buf     []byte
 }
 
 // write puts an entry where it belongs, unless it is known to be there, or its topic
@@ -207,11 +210,15 @@ func (r *replay) write(e *entryRead) error {
 			return nil
 		}
 	}
-	ours, known := r.homes[e.tp]
+	cleaned, _ := d.cleaned.get(key)
+	if e.base < cleaned.offset {
+		return nil // nothing is cleaned that is not synced; the checkpoint's entry may be damaged
+	}
+	ours, known := r.homes[key]
 	if !known {
 		id, err := d.TopicIDOf(e.tp)
 		ours = err == nil && id == e.topic
-		r.homes[e.tp] = ours
+		r.homes[key] = ours
 	}
 	if !ours {
 		return nil
@@ -227,7 +234,7 @@ func (r *replay) write(e *entryRead) error {
 			return err
 		}
 		r.files[path] = f
-		if cleaned, _ := d.cleaned.get(key); d.sameBoot && ok && e.base == p.segBase && e.base >= cleaned.offset {
+		if d.sameBoot && ok && e.base == p.segBase {
 			if err := r.begins(f, path, p.first); err != nil {
 				return err
 			}
@@ -246,8 +253,12 @@ func (r *replay) write(e *entryRead) error {
 // begins compares the first batch of a file with what the checkpoint noted of it, 0 if
 // nothing; see recovery.unmarked, which says so for files that no journal is written to.
 func (r *replay) begins(f vfs.File, path string, noted uint16) error {
-	_, b, err := soundAround(f, 0)
-	if err == nil && noted != 0 && b != nil && mark(b.CRC()) != noted {
+	size, err := f.Size()
+	if err != nil || noted == 0 {
+		return err
+	}
+	b, err := soundAt(f, size, 0)
+	if b != nil && mark(b.CRC()) != noted {
 		r.strange[path] = markedOtherwise(path, b)
 	}
 	return err
@@ -259,13 +270,13 @@ func (r *replay) begins(f vfs.File, path string, noted uint16) error {
 // nothing is written to it; unless a later entry is found there, which has taken the place of
 // this one.
 func (r *replay) there(f vfs.File, path string, e *entryRead) (bool, error) {
-	got := make([]byte, len(e.bytes))
-	n, err := f.ReadAt(got, e.pos)
+	r.buf = slices.Grow(r.buf[:0], len(e.bytes))[:len(e.bytes)]
+	n, err := f.ReadAt(r.buf, e.pos)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
 	d := r.strange[path]
-	if bytes.Equal(got[:n], e.bytes) {
+	if bytes.Equal(r.buf[:n], e.bytes) {
 		if d != nil && e.pos <= d.Position && d.Position < e.pos+int64(n) {
 			delete(r.strange, path)
 		}
@@ -274,8 +285,8 @@ func (r *replay) there(f vfs.File, path string, e *entryRead) (bool, error) {
 	if d != nil {
 		return true, nil
 	}
-	at, b, err := soundAround(f, e.pos)
-	if b == nil || err != nil || at == e.pos && bytes.HasPrefix(e.bytes, b) {
+	at, b, err := r.soundAround(f, path, e.pos)
+	if b == nil || err != nil || at == e.pos && sameBatch(b, e.bytes) {
 		return false, err
 	}
 	r.strange[path] = &DamageError{File: path, Position: at, Offset: b.BaseOffset(),
@@ -283,38 +294,74 @@ func (r *replay) there(f vfs.File, path string, e *entryRead) (bool, error) {
 	return true, nil
 }
 
+// sameBatch reports whether bytes begin with a sound batch, but for what its checksum does
+// not cover: that may be damaged.
+func sameBatch(b record.Batch, bytes []byte) bool {
+	return len(b) <= len(bytes) && b.CRC() == record.Batch(bytes).CRC() && record.Batch(bytes[:len(b)]).ChecksumOK()
+}
+
 // soundAround is the sound batch of a file that holds the byte at pos, and where it begins;
-// nil if there is none.
-func soundAround(f vfs.File, pos int64) (at int64, b record.Batch, err error) {
+// nil if there is none, or if damage lies before it.
+func (r *replay) soundAround(f vfs.File, path string, pos int64) (at int64, b record.Batch, err error) {
 	size, err := f.Size()
-	if err != nil {
+	if err != nil || pos >= size {
 		return 0, nil, err
 	}
-	head := make(record.Batch, record.HeaderSize)
-	for _, from := range []int64{0, pos} { // the way there may be damaged
-		for at := from; at <= pos && size-at >= record.HeaderSize; {
-			if _, err := f.ReadAt(head, at); err != nil {
+	if b, err = soundAt(f, size, pos); b != nil || err != nil {
+		return pos, b, err
+	}
+	if at = r.walked[path]; at > pos {
+		at = 0 // an older half or journal had later entries
+	}
+	for from := at; ; {
+		if at == from || at+record.HeaderSize > from+int64(len(r.buf)) {
+			r.buf = slices.Grow(r.buf[:0], walkWindow)[:min(walkWindow, size-at)]
+			if _, err := f.ReadAt(r.buf, at); err != nil {
 				return 0, nil, err
 			}
-			n := int64(head.Size())
-			if head.Magic() != 2 || n < record.HeaderSize || n > size-at {
-				break
-			}
-			if at+n <= pos {
-				at += n
-				continue
-			}
-			b := make(record.Batch, n)
-			if _, err := f.ReadAt(b, at); err != nil {
-				return 0, nil, err
-			}
-			if b.ChecksumOK() {
-				return at, b, nil
-			}
+			from = at
+		}
+		n := batchSize(r.buf[at-from:], size-at)
+		if n == 0 || at+n > pos {
 			break
 		}
+		at += n
 	}
-	return 0, nil, nil
+	r.walked[path] = at
+	if at == pos {
+		return 0, nil, nil
+	}
+	b, err = soundAt(f, size, at)
+	return at, b, err
+}
+
+// batchSize is how long the batch is that b begins with, 0 if that is no batch of at most left
+// bytes.
+func batchSize(b record.Batch, left int64) int64 {
+	if len(b) < record.HeaderSize || b.Magic() != 2 || int64(b.Size()) < record.HeaderSize || int64(b.Size()) > left {
+		return 0
+	}
+	return int64(b.Size())
+}
+
+// soundAt is the sound batch at a position of a file of so many bytes, nil if there is none.
+func soundAt(f vfs.File, size, pos int64) (record.Batch, error) {
+	if size-pos < record.HeaderSize {
+		return nil, nil
+	}
+	b := make(record.Batch, record.HeaderSize)
+	if _, err := f.ReadAt(b, pos); err != nil {
+		return nil, err
+	}
+	n := batchSize(b, size-pos)
+	if n == 0 {
+		return nil, nil
+	}
+	b = make(record.Batch, n)
+	if _, err := f.ReadAt(b, pos); err != nil || !b.ChecksumOK() {
+		return nil, err
+	}
+	return b, nil
 }
 
 func (r *replay) close() {
