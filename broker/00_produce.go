@@ -172,7 +172,7 @@ func (p *produceCall) submit() {
 		p.refuse()
 		return
 	}
-	if p.acks == 0 && slices.ContainsFunc(p.posts, sequenced) {
+	if p.acks == 0 && (len(p.posts) < len(p.walked) || slices.ContainsFunc(p.posts, sequenced)) {
 		p.held = true
 		p.conn.Pause()
 	}
@@ -182,7 +182,8 @@ func (p *produceCall) submit() {
 }
 
 // sequenced reports whether a shard may refuse a batch for its sequence. Without an answer
-// (acks=0) that closes the connection, and what was sent behind it is not to be served.
+// (acks=0) that closes the connection, as does another partition's batch that was refused
+// before, and what was sent behind it is not to be served.
 func sequenced(a *partition.Append) bool { return a.Batch.ProducerID() >= 0 }
 
 // check validates the records of one partition and fills its append.

@@ -55,6 +55,32 @@ func TestNothingIsServedBehindABatchOutOfSequence(t *testing.T) {
 	}
 }
 
+// Nor is anything served behind a produce with acks=0 of which only a part is refused.
+func TestNothingIsServedBehindARefusedPart(t *testing.T) {
+	l := newLive(t, nil)
+	l.create("t")
+	behindIt := produceRequest(-1, "t", batchOf("x"))
+	for range 20 {
+		part := produceRequest(0, "t", batchOf("y"))
+		part.Topics = append(part.Topics, produceRequest(0, "unknown", batchOf("y")).Topics...)
+		var both bytes.Buffer
+		for i, req := range []kmsg.Request{part, behindIt} {
+			req.SetVersion(7)
+			both.Write(kmsg.NewRequestFormatter().AppendRequest(nil, req, int32(i)))
+		}
+		c := l.dial()
+		if _, err := c.Write(both.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.receive(behindIt); err == nil {
+			t.Fatal("what was sent behind it is answered")
+		}
+	}
+	if got := l.dial().ask(7, behindIt).(*kmsg.ProduceResponse).Topics[0].Partitions[0].BaseOffset; got != 20 {
+		t.Errorf("the next offset is %d, want 20", got)
+	}
+}
+
 // A producer that was silent for a day when the broker was started is not known any more:
 // what it sends again is new.
 func TestAStartForgetsSilentProducers(t *testing.T) {
