@@ -35,6 +35,9 @@ const (
 	// that ends late: by a processor's turn of others, or where timers are coarse. What
 	// it takes longer counts as taken of the next.
 	mostPause = 2 * time.Millisecond
+	// mostCredit bounds that: timers are not coarser than this, but a process that was stopped
+	// for long would have the bulk give way to nobody for as long again, or for much longer.
+	mostCredit = 50 * mostPause
 	// lateAfter is when the end of a pause is late. A timer on an idle processor is
 	// some 60 us late here.
 	lateAfter = 200 * time.Microsecond
@@ -75,7 +78,7 @@ func (p *pace) pauses(now time.Duration, hurried bool) bool {
 	switch {
 	case late > lateAfter:
 		p.multiple = min(p.multiple*raise, p.most)
-		p.owed -= max(0, late-mostPause)
+		p.owed = max(p.owed-max(0, late-mostPause), -mostCredit)
 	case late > 0:
 		p.multiple = max(p.multiple*lower, p.least)
 	}

@@ -93,6 +93,22 @@ func TestShareHoldsWherePausesEndLate(t *testing.T) {
 	}
 }
 
+// A process that was stopped for long during a pause does not owe the bulk all of that.
+func TestLongStopIsNotOwed(t *testing.T) {
+	p := newPace(20)
+	p.multiple = p.most
+	p.ended(time.Millisecond, time.Hour)
+	now := time.Second
+	for range int(2*mostCredit/mostPause) + 2 {
+		if p.pauses(now, true) {
+			return
+		}
+		p.spent(mostPause)
+		now += mostPause
+	}
+	t.Error("the bulk does not pause any more")
+}
+
 // A share close to the whole is never undercut.
 func TestSmallestPausesKeepToTheShare(t *testing.T) {
 	p := newPace(99)
