@@ -92,9 +92,10 @@ func (l *loop) post(m message) bool {
 }
 
 func (l *loop) wake() {
-	// gnet closes what wakes its loops before it says that they have ended; the number
-	// may then be another file's.
-	if l.srv.aborted.Load() {
+	s := l.srv
+	s.waking.RLock()
+	defer s.waking.RUnlock()
+	if s.aborted {
 		return
 	}
 	// The only error is that gnet's engine has stopped; Server.Stop then empties

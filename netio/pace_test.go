@@ -119,14 +119,20 @@ func TestSmallestPausesKeepToTheShare(t *testing.T) {
 	}
 }
 
-// wakes is an event loop that only counts how often it is woken.
+// wakes is an event loop that only counts how often it is woken. Where held is set, being
+// woken takes until that is closed.
 type wakes struct {
 	gnet.EventLoop
-	n atomic.Int32
+	n             atomic.Int32
+	entered, held chan struct{}
 }
 
 func (w *wakes) Execute(context.Context, gnet.Runnable) error {
 	w.n.Add(1)
+	if w.held != nil {
+		close(w.entered)
+		<-w.held
+	}
 	return nil
 }
 
@@ -135,6 +141,37 @@ func yieldingLoop(t *testing.T) (*loop, *wakes) {
 	l := &loop{srv: &Server{born: time.Now()}, el: w, pace: newPace(20)}
 	t.Cleanup(l.yielder.stop)
 	return l, w
+}
+
+// Once a server has said that its loops are woken no more nobody is about to wake one.
+func TestNoLoopIsBeingWokenBehindTheEnd(t *testing.T) {
+	l, w := yieldingLoop(t)
+	w.entered, w.held = make(chan struct{}), make(chan struct{})
+	go l.wake()
+	<-w.entered
+	ended := make(chan struct{})
+	go func() {
+		l.srv.wakeNoMore()
+		close(ended)
+	}()
+	eventually(t, "the end to wait", func() bool { // for the wake-up under way
+		if l.srv.waking.TryRLock() {
+			l.srv.waking.RUnlock()
+			return false
+		}
+		return true
+	})
+	select {
+	case <-ended:
+		t.Fatal("a loop is being woken behind the end")
+	default:
+	}
+	close(w.held)
+	<-ended
+	l.wake()
+	if n := w.n.Load(); n != 1 {
+		t.Errorf("woken %d times, want once", n)
+	}
 }
 
 // Messages that were left over do not wait for the end of a pause that is late.

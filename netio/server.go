@@ -59,7 +59,8 @@ type Server struct {
 	stop       chan struct{} // closed when Stop begins
 	stopping   atomic.Bool   // finish what is in flight, begin nothing
 	stopped    atomic.Bool   // close everything
-	aborted    atomic.Bool   // everything is closed: loops are not woken any more
+	waking     sync.RWMutex  // held while a loop is woken
+	aborted    bool          // everything is closed: loops are not woken any more; guarded by waking
 	left       chan struct{} // a connection closed while stopping
 	background sync.WaitGroup
 }
@@ -212,7 +213,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	err := s.waitForConnections(ctx)
 	s.stopped.Store(true)
 	s.abort()
-	s.aborted.Store(true)
+	s.wakeNoMore()
 	if cerr := s.client.Stop(); cerr != nil && err == nil {
 		err = fmt.Errorf("netio: stopping the event loops: %w", cerr)
 	}
@@ -244,6 +245,14 @@ func (s *Server) abort() {
 	}
 	s.loopsMu.RUnlock()
 	aborted.Wait()
+}
+
+// wakeNoMore ends the waking of loops. gnet closes what wakes them before it says that they
+// have ended; the number may then be another file's.
+func (s *Server) wakeNoMore() {
+	s.waking.Lock()
+	s.aborted = true
+	s.waking.Unlock()
 }
 
 func (s *Server) closeListeners() {
