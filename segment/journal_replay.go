@@ -42,7 +42,7 @@ func (d *Dir) replayJournals(unclean bool) error {
 	if len(kept)+len(fresh) == 0 {
 		return nil
 	}
-	r := &replay{dir: d, homes: map[pointKey]bool{}, files: map[string]vfs.File{}, walked: map[string]int64{}, strange: map[string]*DamageError{}}
+	r := &replay{dir: d, homes: map[pointKey]bool{}, paths: map[segmentKey]string{}, files: map[string]vfs.File{}, walked: map[string]int64{}, strange: map[string]*DamageError{}}
 	if unclean {
 		for _, name := range append(kept, fresh...) { // the older ones first
 			if err := r.journal(filepath.Join(d.path, name)); err != nil {
@@ -182,10 +182,17 @@ func (r *replay) journal(path string) error {
 	return nil
 }
 
+// segmentKey names a segment of a partition.
+type segmentKey struct {
+	pointKey
+	base int64
+}
+
 // replay writes entries to files.
 type replay struct {
 	dir   *Dir
 	homes map[pointKey]bool // whether the partition's directory is that of the topic
+	paths map[segmentKey]string
 	files map[string]vfs.File
 	// walked are the batches of files up to which their headers were read, so that they are
 	// not read again for each entry.
@@ -223,7 +230,11 @@ func (r *replay) write(e *entryRead) error {
 	if !ours {
 		return nil
 	}
-	path := offsetPath(filepath.Join(d.path, e.tp.String()), e.base, logSuffix)
+	path := r.paths[segmentKey{key, e.base}]
+	if path == "" {
+		path = offsetPath(filepath.Join(d.path, e.tp.String()), e.base, logSuffix)
+		r.paths[segmentKey{key, e.base}] = path
+	}
 	f := r.files[path]
 	if f == nil {
 		var err error
