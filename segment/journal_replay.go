@@ -43,7 +43,7 @@ func (d *Dir) replayJournals(unclean bool) error {
 	if len(kept)+len(fresh) == 0 {
 		return nil
 	}
-	r := &replay{dir: d, homes: map[model.TopicPartition]bool{}, files: map[string]vfs.File{}, strange: map[string]*DamageError{}}
+	r := &replay{dir: d, homes: map[model.TopicPartition]model.TopicID{}, files: map[string]vfs.File{}, strange: map[string]*DamageError{}}
 	if unclean {
 		for _, name := range append(kept, fresh...) { // the older ones first
 			if err := r.journal(filepath.Join(d.path, name)); err != nil {
@@ -186,7 +186,9 @@ func (r *replay) journal(path string) error {
 // replay writes entries to files.
 type replay struct {
 	dir   *Dir
-	homes map[model.TopicPartition]bool // whether the directory is that of the topic
+	// homes are the topics whose directories they are, zero where there is none. A journal
+	// may hold several topics that had the name one after the other.
+	homes map[model.TopicPartition]model.TopicID
 	files map[string]vfs.File
 	// strange are files that a process which was killed did not leave like this: they hold
 	// another batch where an entry belongs.
@@ -207,13 +209,14 @@ func (r *replay) write(e *entryRead) error {
 			return nil
 		}
 	}
-	ours, known := r.homes[e.tp]
+	home, known := r.homes[e.tp]
 	if !known {
-		id, err := d.TopicIDOf(e.tp)
-		ours = err == nil && id == e.topic
-		r.homes[e.tp] = ours
+		if id, err := d.TopicIDOf(e.tp); err == nil {
+			home = id
+		}
+		r.homes[e.tp] = home
 	}
-	if !ours {
+	if home != e.topic {
 		return nil
 	}
 	path := offsetPath(filepath.Join(d.path, e.tp.String()), e.base, logSuffix)
