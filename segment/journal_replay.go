@@ -143,6 +143,9 @@ func (r *replay) journal(path string) error {
 	}
 	defer f.Close()
 	halves, err := readHalves(f)
+	if errors.Is(err, errDamaged) && d.sameBoot && !hasJournalHead(f) {
+		return nil // the process was killed while it made the file
+	}
 	if errors.Is(err, errDamaged) {
 		// Its head is written last and synced before the first commit: there was none,
 		// or the disk has lost it, and then recovery finds what the files hold.
@@ -185,7 +188,7 @@ func (r *replay) journal(path string) error {
 
 // replay writes entries to files.
 type replay struct {
-	dir   *Dir
+	dir *Dir
 	// homes are the topics whose directories they are, zero where there is none. A journal
 	// may hold several topics that had the name one after the other.
 	homes map[model.TopicPartition]model.TopicID
