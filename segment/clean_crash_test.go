@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -165,7 +166,11 @@ func basesOf(l *Log) []int64 {
 // checkImage opens an image and returns what is in its .log files.
 func checkImage(t *testing.T, when string, mem *vfs.Mem, cfg Config, end int64, groups []int64, before, after []record.Batch) (logs string) {
 	t.Helper()
-	d := openDir(t, mem, "/data")
+	var said bytes.Buffer
+	d, err := OpenDir(mem, "/data", testIdent, slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
 	l, rep, err := d.OpenLog(testTP, testTopic, cfg)
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
@@ -174,6 +179,9 @@ func checkImage(t *testing.T, when string, mem *vfs.Mem, cfg Config, end int64, 
 		t.Fatalf("%s: offsets %d to %d; %+v", when, l.StartOffset(), l.EndOffset(), rep)
 	}
 	got := readAll(t, l, 0, 1000)
+	if said.Len() > 0 && !strings.Contains(when, "power cut") { // a kill leaves no damage
+		t.Fatalf("%s: the start says %s", when, said.String())
+	}
 	old := false
 	for i, base := range groups {
 		next := end

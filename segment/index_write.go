@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"ringmain/internal/vfs"
 )
@@ -228,7 +229,9 @@ func (l *Log) rebuildWith(seg *segment, why string, had int64) error {
 	interval := int64(l.cfg.IndexIntervalBytes)
 	old := seg.idx
 	l.mu.Unlock()
-	l.log.Warn("building the index again from the log", "file", seg.file.Path(), "bytes", size, "reason", why)
+	if !slices.Contains(l.unindexed, seg.base) {
+		l.log.Warn("building the index again from the log", "file", seg.file.Path(), "bytes", size, "reason", why)
+	}
 
 	tmp := &segment{base: seg.base, maxTs: noIndexTimestamp, firstTs: noIndexTimestamp}
 	end, err := l.indexBatches(seg, tmp, size, interval)

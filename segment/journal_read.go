@@ -1,8 +1,11 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
+	"io"
 
 	"ringmain/internal/vfs"
 	"ringmain/model"
@@ -58,6 +61,14 @@ func readHalves(f vfs.File) (halves [2]*halfReader, err error) {
 		{file: f, at: journalBlock, end: journalBlock + half},
 		{file: f, at: journalBlock + half, end: journalBlock + 2*half},
 	}, nil
+}
+
+// hasJournalHead reports whether anything was written where a journal's head is, which is done
+// last of all when one is made.
+func hasJournalHead(f vfs.File) bool {
+	head := make([]byte, journalBlock)
+	n, err := f.ReadAt(head, 0)
+	return err != nil && !errors.Is(err, io.EOF) || len(bytes.TrimLeft(head[:n], "\x00")) > 0
 }
 
 // next gives the next commit, valid until the one after it.

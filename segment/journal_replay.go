@@ -142,6 +142,9 @@ func (r *replay) journal(path string) error {
 	}
 	defer f.Close()
 	halves, err := readHalves(f)
+	if errors.Is(err, errDamaged) && d.sameBoot && !hasJournalHead(f) {
+		return nil // the process was killed while it made the file
+	}
 	if errors.Is(err, errDamaged) {
 		// Its head is written last and synced before the first commit: there was none,
 		// or the disk has lost it, and then recovery finds what the files hold.

@@ -454,6 +454,64 @@ func TestReplayWalksAFileOnce(t *testing.T) {
 	}
 }
 
+// TestReplayOfTopicsOfOneName: a topic is deleted and made again under its name, and the
+// journals hold records of both, those of the earlier one first or last. The later one gets
+// what is its own, and nothing else.
+func TestReplayOfTopicsOfOneName(t *testing.T) {
+	for _, shards := range [][2]int{{0, 1}, {1, 0}} { // the journals are replayed in this order
+		for seed := range uint64(20) {
+			m := newMany(t, seed, 6)
+			m.cfg.SegmentBytes = 1 << 20
+			ids := []model.TopicID{testTopic, {9, 9}}
+			for life, shard := range shards {
+				m.journals = NewJournals(JournalConfig{Bytes: manyJournal, Shard: shard}, slog.New(slog.DiscardHandler))
+				for i, l := range m.logs {
+					if life > 0 {
+						if err := l.Delete(); err != nil {
+							t.Fatal(err)
+						}
+						var err error
+						if l, _, err = m.d.OpenLog(l.tp, ids[life], m.cfg); err != nil {
+							t.Fatal(err)
+						}
+					}
+					l.SetConfig(m.cfg)
+					m.logs[i], m.written[i], m.durable[i] = l, nil, 0
+				}
+				m.round(1)
+				m.round(1)
+				m.ready()
+				m.done = 0
+				for range 3 {
+					m.round(1)
+				}
+				if m.done == 0 {
+					t.Fatal("nothing went through the journal")
+				}
+			}
+			for what, fsys := range map[string]*vfs.Mem{"kill": m.mem.KillClone(), "power cut": m.mem.CrashClone(m.rng)} {
+				d := openDir(t, fsys, "/data")
+				for i := range m.logs {
+					tp, _ := m.topic(i)
+					l, _, err := d.OpenLog(tp, ids[1], m.cfg)
+					if err != nil {
+						t.Fatalf("shards %v, seed %d, after a %s: %v", shards, seed, what, err)
+					}
+					got := readAll(t, l, 0, 1<<20)
+					if len(got) != len(m.written[i]) {
+						t.Fatalf("shards %v, seed %d, after a %s: %v has %d batches, %d were acknowledged", shards, seed, what, tp, len(got), len(m.written[i]))
+					}
+					for k, b := range got {
+						if string(b[21:]) != string(m.written[i][k][21:]) {
+							t.Fatalf("shards %v, seed %d, after a %s: batch %d of %v is not what was written", shards, seed, what, k, tp)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestReplayPassesOver: entries of topics that are gone or were made anew, of segments
 // that retention took, and of bytes that their file has had synced itself change
 // nothing.

@@ -51,6 +51,8 @@ type Log struct {
 	closed   atomic.Bool
 	cleaning atomic.Bool // a cleaning is under way; any
 
+	unindexed []int64 // bases of segments that took the place of others at the start, without an index
+
 	unsettled []replacement // took place, and are not ended yet; guarded by home.names
 
 	// Published: any goroutine reads, the owner writes.

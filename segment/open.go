@@ -116,6 +116,7 @@ func (l *Log) readDisk(rep *RecoveryReport) error {
 		}
 	}
 	l.missing(o)
+	l.indexReplacements()
 	return nil
 }
 

@@ -233,7 +233,9 @@ func (r *recovery) locate(rp point, known bool) {
 	r.at = max(segmentOf(r.segs, rp.offset), 0)
 	s := r.segs[r.at]
 	r.rp = point{offset: s.base, segBase: s.base, epoch: rp.epoch}
-	if s.base != rp.offset { // a roll whose file was never written ends exactly there
+	start, _ := r.l.dir.starts.get(r.l.key())
+	expired := rp.segBase < r.segs[0].base && r.segs[0].base <= start.offset
+	if s.base != rp.offset && !expired { // a roll whose file was never written ends exactly there
 		r.l.log.Warn("the recovery point is not where it was; its segment is checked from the beginning",
 			"file", s.file.Path(), "size", s.size, "recovery_point", rp.offset, "position", rp.pos)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ringmain/internal/vfs"
@@ -78,7 +79,19 @@ func (l *Log) resumeReplacement(base int64) error {
 		return h.fs.Remove(note)
 	}
 	l.log.Info("an interrupted cleaning is ended: its segment takes the place of the old ones", "file", path, "up_to", r.end)
+	l.unindexed = append(l.unindexed, base)
 	return l.finishReplacement(r)
+}
+
+// indexReplacements makes the indexes that resumeReplacement has removed, before another kill
+// could leave the segments without. What cannot be read is for the readers to find.
+func (l *Log) indexReplacements() {
+	for _, s := range l.segs[:len(l.segs)-1] {
+		if slices.Contains(l.unindexed, s.base) {
+			_ = l.load(s)
+		}
+	}
+	l.unindexed = nil
 }
 
 // hasBytes tells whether a file is the one that a note describes.

@@ -20,7 +20,7 @@ func (x *examined) indexesOf() error {
 		last := i == len(x.segs)-1
 		if isNotExist(err) {
 			if !last && s.size > 0 { // that of the last is written when it is closed
-				x.indexFix(s, Finding{File: file, Position: -1, Reason: "the file is missing"})
+				x.indexFix(s, Finding{File: file, Position: -1, Reason: "the file is missing", Harmless: x.unsealed(s)})
 			}
 			continue
 		}
@@ -30,6 +30,14 @@ func (x *examined) indexesOf() error {
 		x.index(i, file, b, last)
 	}
 	return nil
+}
+
+// unsealed tells that the last process may have ended before it wrote the index of a closed
+// segment, which it does when the next one has its first batches, and before the recovery
+// point passes. The next start writes it.
+func (x *examined) unsealed(s *scanned) bool {
+	rp, known := x.v.points[x.key()]
+	return !x.v.clean && len(s.bad) == 0 && (!known || s.base >= rp.segBase)
 }
 
 // indexFix has an index made again from its segment.
@@ -47,10 +55,11 @@ func (x *examined) indexFix(s *scanned, f Finding) {
 
 func (x *examined) index(i int, file string, b []byte, last bool) {
 	s := x.segs[i]
-	at := func(pos int, format string, args ...any) {
-		x.indexFix(s, Finding{File: file, Position: int64(pos), Bytes: int64(len(b)), Reason: fmt.Sprintf(format, args...), Harmless: !x.v.clean && !x.v.killed}) // none is synced
-	}
 	sealed := len(b) >= indexHeaderSize && len(bytes.TrimLeft(b[:indexHeaderSize], "\x00")) > 0
+	harmless := !x.v.clean && !x.v.killed || !sealed && x.unsealed(s) // none is synced
+	at := func(pos int, format string, args ...any) {
+		x.indexFix(s, Finding{File: file, Position: int64(pos), Bytes: int64(len(b)), Reason: fmt.Sprintf(format, args...), Harmless: harmless})
+	}
 	if len(b) < indexHeaderSize {
 		at(0, "%d bytes are less than a header", len(b))
 		return
