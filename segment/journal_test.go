@@ -344,39 +344,6 @@ func TestReplayIntoAnotherFile(t *testing.T) {
 	}
 }
 
-// TestReplayOfATopicMadeAnew: a journal has entries of a topic that was deleted, and behind
-// them those of the one of its name that came after it. A power cut takes nothing of that.
-func TestReplayOfATopicMadeAnew(t *testing.T) {
-	for seed := range uint64(20) {
-		m := newMany(t, seed, 6)
-		m.cfg.SegmentBytes = 1 << 20
-		for _, l := range m.logs {
-			l.SetConfig(m.cfg)
-		}
-		m.round(1)
-		m.round(1)
-		m.ready()
-		m.round(1)
-		if err := m.logs[2].Delete(); err != nil {
-			t.Fatal(err)
-		}
-		m.topics[2] = model.TopicID{77}
-		tp, id := m.topic(2)
-		l, _, err := m.d.OpenLog(tp, id, m.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.logs[2] = l
-		m.written[2], m.durable[2] = nil, 0
-		m.round(1) // its new file is synced itself
-		m.round(1)
-		m.round(1)
-		m.mem = m.mem.CrashClone(m.rng)
-		m.open()
-		m.check()
-	}
-}
-
 // TestReplayMendsDamage: what a hand did to a file after a kill is no other partition's file,
 // and a journal that has the bytes mends it.
 func TestReplayMendsDamage(t *testing.T) {
