@@ -393,7 +393,29 @@ func (r *recovery) misplaced(s *segment, pos int64, b record.Batch, behindDamage
 	if cleaned, _ := r.l.dir.cleaned.get(r.l.key()); s.base < cleaned.offset {
 		return false
 	}
+	if b.BaseOffset() < r.end && s.repeats(pos, b) {
+		return false // no wrong offset: the torn end holds what the place held once
+	}
 	return r.placed || bits.OnesCount64(uint64(b.BaseOffset()^r.end)) == 1
+}
+
+// repeats tells whether the batch at pos is one that the segment has before it, offset and
+// all.
+func (s *segment) repeats(pos int64, b record.Batch) bool {
+	base, sum := b.BaseOffset(), b.CRC()
+	w := newWalk(s.file, s.size)
+	defer w.done()
+	for at := int64(0); at < pos; {
+		h, err := w.header(at)
+		if err != nil {
+			return false
+		}
+		if h.BaseOffset() == base && h.CRC() == sum {
+			return true
+		}
+		at += int64(h.Size())
+	}
+	return false
 }
 
 // goesOn reports whether a later segment has data: none had before this one was whole.

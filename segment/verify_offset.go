@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"slices"
 
 	"ringmain/record"
 )
@@ -26,7 +27,7 @@ func (x *examined) misplaced() error {
 			expect = s.before
 		}
 		end := expect + int64(head.LastOffsetDelta()) + 1
-		if claimed == expect || !x.contradicted(i, pos, claimed, expect, end) {
+		if claimed == expect || s.repeated(pos, head) || !x.contradicted(i, pos, claimed, expect, end) {
 			continue
 		}
 		x.v.fix(Finding{File: s.file.Path(), Position: pos, Reason: fmt.Sprintf("the batch says offset %d, where offset %d is the next", claimed, expect),
@@ -64,6 +65,13 @@ func (s *scanned) last() (pos int64, head record.Batch, err error) {
 		return 0, nil, err
 	}
 	return pos, head, nil
+}
+
+// repeated is segment.repeats for a verifier.
+func (s *scanned) repeated(pos int64, head record.Batch) bool {
+	return slices.ContainsFunc(s.batches, func(b scannedBatch) bool {
+		return b.pos < pos && b.base == head.BaseOffset() && b.sum == head.CRC()
+	})
 }
 
 // contradicted tells whether something says that the last batch of the i-th segment, at pos,
