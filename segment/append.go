@@ -278,13 +278,14 @@ func (l *Log) checkHome() error {
 	return err
 }
 
-// abandon takes the staged batches back after a failed write. If that is
+// abandon takes the staged batches back after a failed write, or before it: a file that is
+// not pinned was not written to. If that is
 // possible the log goes on as before.
 func (l *Log) abandon(cause error) error {
 	again := transient(cause)
 	for i := range l.staged {
 		seg := l.staged[i].seg
-		if again && seg.onDisk && (i == 0 || l.staged[i-1].seg != seg) && !slices.Contains(l.created, seg) {
+		if again && seg.pinned && (i == 0 || l.staged[i-1].seg != seg) && !slices.Contains(l.created, seg) {
 			if err := seg.file.f.Truncate(seg.size); err != nil {
 				again, cause = false, errors.Join(cause, err)
 			}
