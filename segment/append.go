@@ -279,8 +279,7 @@ func (l *Log) checkHome() error {
 }
 
 // abandon takes the staged batches back after a failed write, or before it: a file that is
-// not pinned was not written to. If that is
-// possible the log goes on as before.
+// not pinned was not written to. If that is possible the log goes on as before.
 func (l *Log) abandon(cause error) error {
 	again := transient(cause)
 	for i := range l.staged {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"ringmain/internal/vfs"
 )
@@ -229,7 +228,7 @@ func (l *Log) rebuildWith(seg *segment, why string, had int64) error {
 	interval := int64(l.cfg.IndexIntervalBytes)
 	old := seg.idx
 	l.mu.Unlock()
-	if !slices.Contains(l.unindexed, seg.base) {
+	if !seg.unindexed {
 		l.log.Warn("building the index again from the log", "file", seg.file.Path(), "bytes", size, "reason", why)
 	}
 

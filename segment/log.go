@@ -31,7 +31,7 @@ type Log struct {
 	created []*segment // by rolls since the last Flush
 	closing []rolled   // segments that these rolls close
 	touched bool       // something was written since the log was opened
-	noted   point      // the note of the newest segment, as the checkpoint has it
+	noted   newestNote // as the checkpoint has it
 
 	producers producerTable
 	snapshots []int64 // offsets of the snapshot files, ascending
@@ -50,8 +50,6 @@ type Log struct {
 	failed   atomic.Pointer[error] // set once; any
 	closed   atomic.Bool
 	cleaning atomic.Bool // a cleaning is under way; any
-
-	unindexed []int64 // bases of segments that took the place of others at the start, without an index
 
 	unsettled []replacement // took place, and are not ended yet; guarded by home.names
 

@@ -12,6 +12,12 @@ import (
 // written with the first batch of a segment, and whenever the log comes to that offset; it
 // is never synced, since after a power cut the newest segment may be lost by right.
 
+// newestNote is what is noted of one log.
+type newestNote struct {
+	segBase int64 // the newest segment with a file, -1 if none has one
+	offset  int64 // no record has reached it
+}
+
 // newestStep is how many offsets lie between two notes in one segment, at most as many are
 // passed over when the newest segment is lost.
 const newestStep = 1 << 16
@@ -35,19 +41,23 @@ func (l *Log) noteNewest() error {
 	if l.w.base == l.noted.segBase && l.next <= l.noted.offset {
 		return nil
 	}
-	return l.putNewest(point{offset: l.next + newestStep, segBase: l.w.base, epoch: -1})
+	return l.putNewest(newestNote{l.w.base, l.next + newestStep})
 }
 
-func (l *Log) putNewest(p point) error {
+func (l *Log) putNewest(n newestNote) error {
+	p := point{offset: n.offset, segBase: n.segBase, epoch: -1}
+	if n == noNewest {
+		p.flags = pointRemoved
+	}
 	if err := l.dir.newest.put([]pointKey{l.key()}, []point{p}); err != nil {
 		return fmt.Errorf("note the newest segment: %w", err)
 	}
-	l.noted = p
+	l.noted = n
 	return nil
 }
 
 // noNewest is the note of a log none of whose segments has a file.
-var noNewest = point{segBase: -1, epoch: -1, flags: pointRemoved}
+var noNewest = newestNote{segBase: -1}
 
 // settleNewest makes the note true for a log that has these segments, before others are
 // removed or after they were lost. Owner.
@@ -57,7 +67,7 @@ func (l *Log) settleNewest(segs []*segment) error {
 			if s.base == l.noted.segBase && l.end.Load() <= l.noted.offset {
 				return nil
 			}
-			return l.putNewest(point{offset: max(l.noted.offset, l.end.Load()), segBase: s.base, epoch: -1})
+			return l.putNewest(newestNote{s.base, max(l.noted.offset, l.end.Load())})
 		}
 	}
 	if l.noted.segBase < 0 {
@@ -82,7 +92,7 @@ func (r *recovery) settleNewest() error {
 func (l *Log) loadNewest() {
 	l.noted = noNewest
 	if p, ok := l.dir.newest.get(l.key()); ok {
-		l.noted = p
+		l.noted = newestNote{p.segBase, p.offset}
 	}
 }
 
@@ -90,13 +100,13 @@ func (l *Log) loadNewest() {
 // end: d says which, and no record had the offset next or one above it. What the recovery
 // point at rp has passed is known without it.
 func (r *recovery) newestLost(end, rp int64) (next int64, d *DamageError) {
-	p := r.l.noted
-	if !r.l.dir.sameBoot || p.segBase < end || p.offset <= rp {
+	n := r.l.noted
+	if !r.l.dir.sameBoot || n.segBase < end || n.offset <= rp {
 		return 0, nil
 	}
-	if _, there := slices.BinarySearch(r.o.bases, p.segBase); there {
+	if _, there := slices.BinarySearch(r.o.bases, n.segBase); there {
 		return 0, nil
 	}
-	return p.offset, &DamageError{File: offsetPath(r.l.home.path, p.segBase, logSuffix), Offset: p.segBase,
-		Reason: fmt.Sprintf("the file is missing; its records had offsets below %d", p.offset)}
+	return n.offset, &DamageError{File: offsetPath(r.l.home.path, n.segBase, logSuffix), Offset: n.segBase,
+		Reason: fmt.Sprintf("the file is missing; its records had offsets below %d", n.offset)}
 }

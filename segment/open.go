@@ -50,6 +50,7 @@ type onDisk struct {
 	snapshots []int64
 	replacing bool // a cleaning was interrupted
 	indexes   []int64
+	unindexed []int64 // bases of segments whose replacement was ended, without an index
 }
 
 func (l *Log) list() (onDisk, error) {
@@ -100,12 +101,14 @@ func (l *Log) readDisk(rep *RecoveryReport) error {
 		}
 	}
 	if o.replacing {
-		if err := l.finishReplacements(); err != nil {
+		unindexed, err := l.finishReplacements()
+		if err != nil {
 			return err
 		}
 		if o, err = l.list(); err != nil {
 			return err
 		}
+		o.unindexed = unindexed
 	}
 	if err := l.recover(o, rep); err != nil {
 		return err

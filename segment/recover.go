@@ -200,6 +200,7 @@ func (r *recovery) unwritten(rp point, known bool) bool {
 func (r *recovery) build(rp point, known bool) {
 	for i, base := range r.o.bases {
 		s := newSegment(r.l.home, base)
+		s.unindexed = slices.Contains(r.o.unindexed, base)
 		s.size, s.onDisk = r.o.sizes[i], true
 		s.file.sound.unknownBelow(s.size) // check says what it has read
 		if i+1 < len(r.o.bases) {

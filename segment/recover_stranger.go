@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -52,11 +51,7 @@ func (r *recovery) passes(i int) (bool, error) {
 // one to be written there is another. Before the log has readers.
 func (l *Log) unmark() error {
 	l.point.first = 0
-	if err := errors.Join(l.dir.points.put([]pointKey{l.key()}, []point{l.point}), l.dir.points.sync()); err != nil {
-		return err
-	}
-	l.savedPoint = l.point
-	return nil
+	return l.savePointNow()
 }
 
 // unmarked compares the first batch of a segment with what the checkpoint noted of it beside

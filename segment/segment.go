@@ -39,6 +39,7 @@ type segment struct {
 	pinned    bool  // file holds a reference because of unsynced bytes
 	handedOut int64 // bytes that were given to a sync
 	onDisk    bool  // the .log file exists
+	unindexed bool  // it took the place of others at the start, and its index is to be made yet
 }
 
 // hint is a batch whose place is known: it spares a sequential reader the
