@@ -3,8 +3,12 @@ package segment
 import "ringmain/record"
 
 // recentMax is how many of the newest batches have their place in memory: a
-// reader at the tail finds its range without a system call.
-const recentMax = 64
+// reader at the tail finds its range without a system call. The ring begins with
+// recentMin and doubles: of many partitions most are idle.
+const (
+	recentMin = 4
+	recentMax = 64
+)
 
 // recentBatches is a ring of the newest batches of the active segment, without
 // a gap up to its end. Guarded by Log.mu.
@@ -22,17 +26,19 @@ type spot struct {
 func (r *recentBatches) reset() { r.n = 0 }
 
 func (r *recentBatches) add(rel, pos uint32) {
-	if r.ring == nil {
-		r.ring = make([]spot, recentMax)
+	if size := len(r.ring); r.n == size && size < recentMax {
+		ring := make([]spot, max(recentMin, 2*size))
+		copy(ring, r.ring)
+		r.ring = ring
 	}
-	r.ring[r.n%recentMax] = spot{rel, pos}
+	r.ring[r.n%len(r.ring)] = spot{rel, pos}
 	r.n++
 }
 
-func (r *recentBatches) count() int { return min(r.n, recentMax) }
+func (r *recentBatches) count() int { return min(r.n, len(r.ring)) }
 
 // at gives the i-th oldest of those that are kept.
-func (r *recentBatches) at(i int) spot { return r.ring[(r.n-r.count()+i)%recentMax] }
+func (r *recentBatches) at(i int) spot { return r.ring[(r.n-r.count()+i)%len(r.ring)] }
 
 // upTo finds the last kept batch that begins at or before rel (or pos); -1 if
 // all begin after it.
