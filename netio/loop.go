@@ -10,7 +10,7 @@ import (
 )
 
 // loop is what we keep beside each gnet event loop: its connections and its
-// mailbox. Everything but the mailbox is owned by the event loop's goroutine.
+// mailbox. Everything but the mailbox and waking is owned by the event loop's goroutine.
 type loop struct {
 	srv *Server
 	el  gnet.EventLoop
@@ -22,6 +22,9 @@ type loop struct {
 	box   []message
 	awake bool
 	dead  bool
+
+	waking sync.RWMutex // held while the loop is woken
+	ended  bool         // gnet's engine is being stopped: the loop is not woken any more; guarded by waking
 
 	taken   []message // the box of the current turn, swapped with box
 	conns   map[uint64]*Conn
@@ -92,10 +95,9 @@ func (l *loop) post(m message) bool {
 }
 
 func (l *loop) wake() {
-	s := l.srv
-	s.waking.RLock()
-	defer s.waking.RUnlock()
-	if s.aborted {
+	l.waking.RLock()
+	defer l.waking.RUnlock()
+	if l.ended {
 		return
 	}
 	// The only error is that gnet's engine has stopped; Server.Stop then empties

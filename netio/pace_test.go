@@ -138,7 +138,8 @@ func (w *wakes) Execute(context.Context, gnet.Runnable) error {
 
 func yieldingLoop(t *testing.T) (*loop, *wakes) {
 	w := &wakes{}
-	l := &loop{srv: &Server{born: time.Now()}, el: w, pace: newPace(20)}
+	l := &loop{srv: &Server{born: time.Now(), loops: map[gnet.EventLoop]*loop{}}, el: w, pace: newPace(20)}
+	l.srv.loops[w] = l
 	t.Cleanup(l.yielder.stop)
 	return l, w
 }
@@ -155,8 +156,8 @@ func TestNoLoopIsBeingWokenBehindTheEnd(t *testing.T) {
 		close(ended)
 	}()
 	eventually(t, "the end to wait", func() bool { // for the wake-up under way
-		if l.srv.waking.TryRLock() {
-			l.srv.waking.RUnlock()
+		if l.waking.TryRLock() {
+			l.waking.RUnlock()
 			return false
 		}
 		return true

@@ -53,14 +53,13 @@ type Server struct {
 
 	loopsMu sync.RWMutex
 	loops   map[gnet.EventLoop]*loop
+	ended   bool // no loop is woken any more, those made since included; guarded by loopsMu
 
 	lifeMu     sync.Mutex
 	started    bool
 	stop       chan struct{} // closed when Stop begins
 	stopping   atomic.Bool   // finish what is in flight, begin nothing
 	stopped    atomic.Bool   // close everything
-	waking     sync.RWMutex  // held while a loop is woken
-	aborted    bool          // everything is closed: loops are not woken any more; guarded by waking
 	left       chan struct{} // a connection closed while stopping
 	background sync.WaitGroup
 }
@@ -250,9 +249,14 @@ func (s *Server) abort() {
 // wakeNoMore ends the waking of loops. gnet closes what wakes them before it says that they
 // have ended; the number may then be another file's.
 func (s *Server) wakeNoMore() {
-	s.waking.Lock()
-	s.aborted = true
-	s.waking.Unlock()
+	s.loopsMu.Lock()
+	defer s.loopsMu.Unlock()
+	s.ended = true
+	for _, l := range s.loops {
+		l.waking.Lock()
+		l.ended = true
+		l.waking.Unlock()
+	}
 }
 
 func (s *Server) closeListeners() {
@@ -275,6 +279,7 @@ func (s *Server) loopOf(gc gnet.Conn) *loop {
 	l.run = gnet.RunnableFunc(func(context.Context) error { l.scheduled(); return nil })
 	l.watcher = &watcher{loop: l}
 	s.loopsMu.Lock()
+	l.ended = s.ended
 	s.loops[el] = l
 	s.loopsMu.Unlock()
 	return l
