@@ -100,24 +100,25 @@ func (r *recovery) loadProducers(trusted bool) error {
 	}
 	if i < r.live {
 		// A gap between segments is a missing or torn one; those inside of a
-		// segment are compaction's.
-		expect, gap := r.segs[i].base, false
-		var err error
-		for k := i; k < r.live && err == nil; k, pos = k+1, 0 {
-			gap = gap || r.segs[k].base != expect
+		// segment are compaction's. What lies behind it counts as if it were all.
+		expect := r.segs[i].base
+		for k := i; ; k, pos = k+1, 0 {
+			if r.segs[k].base != expect {
+				l.producers.byID, l.sinceSnap = nil, 0
+			}
+			if k == r.live {
+				break
+			}
 			expect = r.segs[k].base
-			err = l.replay(r.segs, k, pos, k, r.segs[k].size, nil, r.rep, doubtful, func(pos int64, h record.Batch) {
+			err := l.replay(r.segs, k, pos, k, r.segs[k].size, nil, r.rep, doubtful, func(pos int64, h record.Batch) {
 				if h != nil {
 					expect = h.LastOffset() + 1
 				}
 				add(pos, h)
 			})
-		}
-		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
-			return err
-		}
-		if err != nil || gap || expect != r.segs[r.live].base {
-			l.producers.byID, l.sinceSnap = nil, 0
+			if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
+				return err
+			}
 		}
 		i, pos = r.live, 0
 	}
