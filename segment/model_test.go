@@ -269,7 +269,7 @@ func (s *scenario) step() {
 func (s *scenario) kill() {
 	s.note("kill")
 	if s.mem != nil {
-		s.mem = s.mem.KillClone()
+		s.leave(s.mem.KillClone())
 	} else { // the killed process still holds its files; the next one has a copy
 		from := s.root
 		s.root = fmt.Sprintf("%s/%d", s.t.TempDir(), len(s.trace))
@@ -280,6 +280,13 @@ func (s *scenario) kill() {
 	}
 	s.open()
 	s.verify("after a kill", false)
+}
+
+// leave goes on in a copy of the file system. What the killed process does in the background
+// ends; thousands of histories would otherwise keep all their file systems.
+func (s *scenario) leave(mem *vfs.Mem) {
+	s.mem = mem
+	_ = s.d.Close()
 }
 
 // copyTree copies a log directory; what is removed meanwhile is left out.
@@ -318,7 +325,7 @@ func (s *scenario) crash() {
 		s.kill()
 		return
 	}
-	s.mem = s.mem.CrashClone(s.rng)
+	s.leave(s.mem.CrashClone(s.rng))
 	rep := s.open()
 	s.note("power cut: end %d of %d, synced %d; %+v", s.l.EndOffset(), s.m.end, s.m.synced, rep)
 	end, start := s.l.EndOffset(), s.l.StartOffset()
@@ -545,6 +552,7 @@ func TestRandomOperations(t *testing.T) {
 			s.step()
 		}
 		s.kill()
+		s.d.Close()
 		s.io.Close()
 	}
 }
@@ -579,5 +587,6 @@ func FuzzOperations(f *testing.F) {
 			s.step()
 		}
 		s.kill()
+		s.d.Close()
 	})
 }
