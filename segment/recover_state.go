@@ -152,9 +152,9 @@ func (r *recovery) resumeIndex() error {
 		return nil
 	}
 	if err == nil {
+		defer x.file.doom() // what can be kept of it is opened again
 		r.sealed = head.size
 		if d, _ := l.identify(s, head); d != nil {
-			x.file.doom()
 			return r.stranger(s, d)
 		}
 	}
@@ -164,7 +164,6 @@ func (r *recovery) resumeIndex() error {
 	r.closed = err == nil && l.dir.clean && head.size == r.rp.pos && head.next == r.rp.offset
 	if err == nil && l.dir.clean && head.size != s.size {
 		if d := l.stranger(s, r.rp.offset, head, x); d != nil {
-			x.file.doom()
 			return d
 		}
 	}
@@ -178,6 +177,8 @@ func (r *recovery) resumeIndex() error {
 			s.idx, from = kept, last
 			s.lastEntry, s.entries = int64(last.pos), int64(kept.blocks*indexBlockMax)
 			s.maxTs, s.firstTs = last.maxTs, l.firstTimestamp(s)
+		} else {
+			kept.file.doom()
 		}
 	}
 	if s.idx == nil {
