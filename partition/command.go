@@ -102,6 +102,7 @@ func (r *Replica) Retain() (deleted int, err error) {
 		}
 		r.log.ExpireProducers(s.nowMs)
 		deleted, err = r.log.Retain(s.clock.retentionMs())
+		s.syncer.forget() // what went before: files are removed some time later
 		return err
 	})
 	return deleted, err
@@ -152,6 +153,8 @@ func (r *Replica) Delete() error {
 		delete(s.replicas, r)
 		r.failed(s, ErrDeleted)
 		s.answer()
-		return r.log.Delete()
+		err := r.log.Delete()
+		s.syncer.forget()
+		return err
 	})
 }

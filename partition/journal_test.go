@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -117,6 +118,58 @@ func TestFailedSyncBehindTheJournal(t *testing.T) {
 			}
 			if failed != 1 {
 				t.Errorf("%d logs are offline, want 1", failed)
+			}
+		})
+	}
+}
+
+// TestJournalHoldsNothingThatIsRemoved: what a deleted replica, or retention, leaves is removed,
+// although the journal has its files open for as long as it is not full.
+func TestJournalHoldsNothingThatIsRemoved(t *testing.T) {
+	for what, remove := range map[string]func(r *Replica) error{
+		"deleted": (*Replica).Delete,
+		"expired": func(r *Replica) error {
+			set := *r.settings.Load()
+			set.Log.RetentionBytes, set.Log.DeleteDelayMs = 0, 0
+			if err := r.Reconfigure(&set); err != nil {
+				return err
+			}
+			_, err := r.Retain()
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := newCrowd(t, 8)
+			c.journaled()
+			if err := remove(c.replicas[0]); err != nil {
+				t.Fatal(err)
+			}
+			first := filepath.Join("/data", c.replicas[0].TP.String(), "00000000000000000000.log")
+			for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+				_, err := c.mem.Stat(first)
+				left := err == nil
+				entries, err := c.mem.ReadDir("/data")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range entries {
+					left = left || strings.HasSuffix(e.Name, ".deleted")
+				}
+				if !left {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("it is still there: %v", entries)
+				}
+				if _, err := c.replicas[1].Retain(); err != nil { // as it is done for all of them, again and again
+					t.Fatal(err)
+				}
+			}
+			if n := c.round(); n != 0 && what == "expired" || n > 1 {
+				t.Errorf("%d of the next appends failed", n)
+			}
+			if err := c.shard.Stop(); err != nil {
+				t.Error(err)
 			}
 		})
 	}

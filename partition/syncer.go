@@ -58,6 +58,7 @@ type syncer struct {
 	urgent     []syncJob // for the lanes, somebody waits
 	background []syncJob // for the lanes, nobody waits
 	committing bool
+	removed    bool    // files may have been that the journals have open
 	refused    int     // small jobs in urgent and in lanes
 	free       []*lane // idle
 	lanes      []*lane
@@ -106,9 +107,17 @@ func (y *syncer) submit(jobs []syncJob) {
 	y.mu.Unlock()
 }
 
+// forget has the journals let go of files that were removed.
+func (y *syncer) forget() {
+	y.mu.Lock()
+	y.removed = true
+	y.start()
+	y.mu.Unlock()
+}
+
 // start sets to work what has work. mu is held.
 func (y *syncer) start() {
-	if len(y.small) > 0 && !y.committing {
+	if (len(y.small) > 0 || y.removed) && !y.committing {
 		y.committing = true
 		y.work.Add(1)
 		go y.startCommit()
@@ -201,8 +210,9 @@ func (y *syncer) commit() {
 		y.gather()
 		clear(y.group)
 		y.group, y.small = y.small, y.group[:0]
-		jobs, beside := y.group, y.refused
-		if len(jobs) == 0 {
+		jobs, beside, removed := y.group, y.refused, y.removed
+		y.removed = false
+		if len(jobs) == 0 && !removed {
 			y.committing = false
 			y.mu.Unlock()
 			return
@@ -234,6 +244,9 @@ func (y *syncer) commit() {
 		if n > 0 {
 			y.shard.cfg.Observe.Synced(n, took)
 			y.post(jobs[:n])
+		}
+		if removed { // behind the commit, which may have taken some of them
+			y.journals.Forget()
 		}
 	}
 }

@@ -236,10 +236,6 @@ func (l *Log) createFile(seg *segment) error {
 			return fmt.Errorf("create partition directory: %w", err)
 		}
 	}
-	if err := seg.file.acquireFlag(os.O_RDWR | os.O_CREATE); err != nil {
-		return err
-	}
-	seg.file.fresh.Store(true)
 	// An index of an earlier life of this name would be taken for ours, and be back after a
 	// power cut.
 	err = h.fs.Remove(offsetPath(h.path, seg.base, indexSuffix))
@@ -247,22 +243,20 @@ func (l *Log) createFile(seg *segment) error {
 		err = h.fs.SyncDir(h.path)
 	}
 	if err != nil && !isNotExist(err) {
-		seg.file.Release()
+		return fmt.Errorf("remove old index: %w", err)
+	}
+	if err := seg.file.acquireFlag(os.O_RDWR | os.O_CREATE); err != nil {
 		return err
 	}
-	// Bytes of a create that was taken back and could not be removed.
-	if size, err := seg.file.f.Size(); err != nil || size > 0 {
-		if err == nil {
-			err = seg.file.f.Truncate(0)
-		}
-		if err != nil {
-			seg.file.Release()
-			return err
-		}
-	}
-	seg.onDisk, seg.pinned = true, true
+	seg.file.fresh.Store(true)
+	seg.onDisk, seg.pinned = true, true // from now on abandon takes it back
 	l.markDirty(seg)
-	return nil
+	// Whatever was there is no part of the log.
+	size, err := seg.file.f.Size()
+	if err == nil && size > 0 {
+		err = seg.file.f.Truncate(0)
+	}
+	return err
 }
 
 // checkHome says that the directory is gone which earlier segments are in: what is written
@@ -291,7 +285,9 @@ func (l *Log) abandon(cause error) error {
 		}
 	}
 	for _, seg := range l.created {
-		l.dropCreated(seg)
+		if err := l.dropCreated(seg); err != nil {
+			again, cause = false, errors.Join(cause, err)
+		}
 	}
 	clear(l.staged)
 	l.staged, l.created, l.closing = l.staged[:0], nil, nil
@@ -304,14 +300,13 @@ func (l *Log) abandon(cause error) error {
 	return fmt.Errorf("%w: %s: %w", ErrNoSpace, l.tp, cause)
 }
 
-// dropCreated removes a segment that was never published.
-func (l *Log) dropCreated(seg *segment) {
+// dropCreated removes a segment that was never published. Where its file stays the log must
+// not go on: what is appended to the one before would have offsets of the file's name.
+func (l *Log) dropCreated(seg *segment) error {
 	if !seg.onDisk {
-		return
+		return nil
 	}
-	if err := l.home.fs.Remove(seg.file.Path()); err != nil {
-		l.log.Warn("cannot remove a segment whose first write failed; recovery will cut it", "file", seg.file.Path(), "error", err)
-	}
+	err := l.home.fs.Remove(seg.file.Path())
 	if i := slices.Index(l.dirty, seg); i >= 0 {
 		l.dirty = slices.Delete(l.dirty, i, i+1)
 	}
@@ -320,6 +315,10 @@ func (l *Log) dropCreated(seg *segment) {
 		seg.file.Release()
 	}
 	seg.file.doom()
+	if err != nil && !isNotExist(err) {
+		return fmt.Errorf("remove a segment whose first write failed: %w", err)
+	}
+	return nil
 }
 
 // commit publishes what was written.

@@ -103,7 +103,7 @@ func openCheckpoint(fsys vfs.FS, path string, kind uint16, log *slog.Logger) (*c
 	}
 	if !clean { // leave nothing half readable behind
 		anew := c.rewrite()
-		if anew == nil {
+		if anew == nil || transient(anew) && c.size > 0 { // it has its name
 			return c, nil
 		}
 		if err != nil || !transient(anew) {
@@ -247,20 +247,21 @@ func (c *checkpoint) sync() error {
 	if !c.dirty {
 		return nil
 	}
-	if c.mostlyOld() {
-		if err := c.writeLocked(true); !transient(err) {
+	if c.mostlyOld() || c.file == nil {
+		switch err := c.writeLocked(true); {
+		case !c.dirty:
+			return nil
+		case !transient(err) || c.file == nil:
 			return err
 		} // no room for a new file; the old one holds all the same
 	}
-	err := c.file.SyncData()
-	if err == nil && c.fresh {
-		err = c.fs.SyncDir(filepath.Dir(c.path))
+	if err := c.file.SyncData(); err != nil {
+		return c.unsynced(err)
 	}
-	if err != nil {
-		c.failed = fmt.Errorf("%w: sync %s: %w", ErrStorage, c.path, err)
-		return c.failed
+	if c.fresh {
+		return c.syncName()
 	}
-	c.dirty, c.fresh = false, false
+	c.dirty = false
 	return nil
 }
 
@@ -289,26 +290,49 @@ func (c *checkpoint) rewrite() error {
 }
 
 // writeLocked writes the live entries to a new file that replaces the old
-// one.
+// one. After an error the old one is in use, or none: then the new one has its name, and is
+// written once more when it is needed.
 func (c *checkpoint) writeLocked(durable bool) error {
 	b := encodeCheckpointHead(c.kind)
 	for k, p := range c.points {
 		b = appendPoint(b, k, p)
 	}
-	if err := vfs.WriteFile(c.fs, c.path, b, durable); err != nil {
+	if err := vfs.Replace(c.fs, c.path, b, durable); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	if c.file != nil { // what is written to it from now on nobody would find
+		c.file.Close()
+		c.file = nil
+	}
+	c.size, c.ready = int64(len(b)), 0
+	c.dirty, c.fresh = true, true
+	if durable {
+		if err := c.syncName(); err != nil {
+			return err
+		}
 	}
 	f, err := c.fs.OpenFile(c.path, os.O_RDWR)
 	if err != nil {
 		return fmt.Errorf("open checkpoint %s: %w", filepath.Base(c.path), err)
 	}
-	if c.file != nil {
-		c.file.Close()
-	}
-	c.file, c.size, c.ready = f, int64(len(b)), 0
-	c.dirty, c.fresh = !durable, !durable
+	c.file = f
 	c.reserve()
 	return nil
+}
+
+// syncName makes the name durable of a file whose content is.
+func (c *checkpoint) syncName() error {
+	if err := withDescriptor(func() error { return c.fs.SyncDir(filepath.Dir(c.path)) }); err != nil {
+		return c.unsynced(err)
+	}
+	c.dirty, c.fresh = false, false
+	return nil
+}
+
+// unsynced takes up that a sync has failed, which is final.
+func (c *checkpoint) unsynced(cause error) error {
+	c.failed = fmt.Errorf("%w: sync %s: %w", ErrStorage, c.path, cause)
+	return c.failed
 }
 
 func (c *checkpoint) close() error {

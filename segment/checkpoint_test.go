@@ -1,7 +1,10 @@
 package segment
 
 import (
+	"errors"
+	"math/rand/v2"
 	"sync"
+	"syscall"
 	"testing"
 
 	"ringmain/internal/vfs"
@@ -63,6 +66,72 @@ func TestDiscardedPartitionLeavesNoCheckpoint(t *testing.T) {
 	for _, c := range []*checkpoint{d.points, d.starts} {
 		if p, there := c.get(l.key()); there {
 			t.Errorf("%s has an entry of a discarded partition: %+v", c.path, p)
+		}
+	}
+}
+
+// A checkpoint is written anew while descriptors run out, before or after the new file has
+// its name. What is put afterwards is in the file that a restart reads.
+func TestCheckpointIsWrittenAnewWithoutDescriptors(t *testing.T) {
+	const path = "/data/" + startsName
+	for what, rule := range map[string]vfs.Rule{
+		"for the new file":      {Op: vfs.OpOpen, Pattern: startsName + ".tmp"},
+		"for its name":          {Op: vfs.OpSyncDir, Pattern: "data"},
+		"to open the new file":  {Op: vfs.OpOpen, Pattern: startsName},
+		"for anything any more": {Op: vfs.OpOpen},
+	} {
+		for _, again := range []int{1, 3} { // so many times they are not there
+			mem := vfs.NewMem()
+			if err := errors.Join(mem.MkdirAll("/data"), mem.SyncDir("/")); err != nil {
+				t.Fatal(err)
+			}
+			fault := vfs.NewFaulty(mem)
+			c, err := openCheckpoint(fault, path, 2, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := pointKey{testTopic, 3}
+			put := func(offset int64) {
+				t.Helper()
+				if err := c.put([]pointKey{key}, []point{{offset: offset}}); err != nil {
+					t.Fatalf("%s, %d times: %v", what, again, err)
+				}
+			}
+			offset := int64(0)
+			for ; !c.mostlyOld(); offset++ {
+				put(offset)
+			}
+			rule.Err, rule.Times = syscall.EMFILE, again
+			fault.Inject(rule)
+			for range again {
+				_ = c.sync() // says so, or does without
+			}
+			fault.Heal()
+			put(offset)
+			for _, synced := range []bool{false, true} {
+				if synced {
+					if err := c.sync(); err != nil {
+						t.Errorf("%s, %d times: sync: %v", what, again, err)
+					}
+				}
+				found, err := openCheckpoint(mem.KillClone(), path, 2, quiet)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p, _ := found.get(key); p.offset != offset {
+					t.Errorf("%s, %d times, synced %v: a restart finds offset %d, want %d", what, again, synced, p.offset, offset)
+				}
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			for range 20 {
+				found, err := openCheckpoint(mem.CrashClone(rng), path, 2, quiet)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p, _ := found.get(key); p.offset != offset {
+					t.Errorf("%s, %d times: a start after a power cut finds offset %d, want %d", what, again, p.offset, offset)
+				}
+			}
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-
-	"ringmain/model"
 )
 
 // Close makes everything durable that is not, writes what a restart would
@@ -39,6 +37,9 @@ func (l *Log) settleOnDisk() error {
 	}
 	if err := l.Err(); err != nil {
 		return err
+	}
+	if l.epochsLag {
+		l.writeEpochs(false)
 	}
 	w := l.active()
 	if l.touched || w.size > 0 && w.idx == nil {
@@ -148,7 +149,7 @@ func (l *Log) TruncateTo(offset int64) error {
 	// it, which would count as loss.
 	l.mu.Lock()
 	if l.point.offset > offset || l.point.segBase > cut.base || l.point.segBase == cut.base && l.point.pos > pos {
-		l.point = point{offset: cut.base, segBase: cut.base, epoch: model.NoEpoch}
+		l.point = point{offset: cut.base, segBase: cut.base, epoch: l.epochs.at(cut.base - 1)}
 	}
 	if pos == 0 && l.point.segBase == cut.base {
 		l.point.first = 0 // another batch comes in its place

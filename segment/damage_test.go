@@ -435,6 +435,58 @@ func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 	}
 }
 
+// A roll fails after it has made the new segment's file. What is appended next has room in the
+// old one, so nothing may be left of the new one: the offsets of its name are the old one's.
+func TestNothingIsLeftOfARollThatFailed(t *testing.T) {
+	for what, rules := range map[string][]vfs.Rule{
+		"the write": {{Op: vfs.OpWrite, Pattern: "*.log", Err: syscall.ENOSPC, Short: 200}},
+		"the write, and the removal": {
+			{Op: vfs.OpWrite, Pattern: "*.log", Err: syscall.ENOSPC, Short: 200}, {Op: vfs.OpRemove, Pattern: "*.log", Err: syscall.EIO}},
+		"the sync of the directory": {{Op: vfs.OpSyncDir, Pattern: testTP.String(), Err: syscall.EMFILE}},
+		"the removal of an index":   {{Op: vfs.OpRemove, Pattern: "*.index", Err: syscall.ENOMEM}},
+	} {
+		mem := vfs.NewMem()
+		fault := vfs.NewFaulty(mem)
+		l, _ := openLog(t, openDir(t, fault, "/data"), smallConfig())
+		io := NewPwritevIO()
+		var sent []record.Batch
+		for l.active().size < 3000 {
+			sent = append(sent, batchOf(t0, 1, 500))
+			appendAll(t, io, l, 0, sent[len(sent)-1])
+		}
+		// Of an earlier life of the name, as a power cut may bring it back.
+		if err := vfs.WriteFile(mem, offsetPath(l.Path(), l.EndOffset(), indexSuffix), []byte("old"), false); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rules {
+			r.Times = 1
+			fault.Inject(r)
+		}
+		if _, err := l.Stage(batchOf(t0, 1, 2000), 0, t0, t0); err != nil {
+			t.Fatal(err)
+		}
+		if errs := Flush(io, []*Log{l}); errs == nil {
+			t.Fatalf("%s: it did not fail", what)
+		}
+		fault.Heal()
+		for range 20 {
+			b := batchOf(t0, 1, 300)
+			if _, err := l.Stage(b, 0, t0, t0); errors.Is(err, ErrStorage) {
+				break // offline: then a start finds what was appended before
+			}
+			if errs := Flush(io, []*Log{l}); errs != nil {
+				t.Errorf("%s: the next append: %v", what, errs)
+			}
+			sent = append(sent, b)
+		}
+		l, rep := openLog(t, openDir(t, mem.KillClone(), "/data"), smallConfig())
+		if got := readAll(t, l, 0, 1<<20); len(got) != len(sent) || len(rep.SetAside) > 0 {
+			t.Errorf("%s: after a kill there are %d batches of %d: %+v", what, len(got), len(sent), rep)
+		}
+		io.Close()
+	}
+}
+
 // holding is a batch whose first value is another batch, as a producer may well write.
 func holding(inner record.Batch, behind int) record.Batch {
 	b := record.NewBuilder()

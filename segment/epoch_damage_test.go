@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"ringmain/internal/vfs"
@@ -157,5 +158,44 @@ func TestLowerEpochsOfALeaderAreBelieved(t *testing.T) {
 			t.Errorf("refused: %v, history %v", refused, again.history())
 		}
 		io.Close()
+	}
+}
+
+// There is no room for the history when an epoch begins, and there is later. What is in the log
+// is read all the same, after a truncation too, and a clean start finds the history whole.
+func TestNoRoomForTheHistory(t *testing.T) {
+	for _, truncated := range []bool{false, true} {
+		mem := vfs.NewMem()
+		fault := vfs.NewFaulty(mem)
+		d := openDir(t, fault, "/data")
+		l, _ := openLog(t, d, smallConfig())
+		io := testIO()
+		defer io.Close()
+		appendAll(t, io, l, 1, batchOf(t0, 1, 500))
+		fault.Inject(vfs.Rule{Op: vfs.OpWrite, Pattern: epochsName + "*", Err: syscall.ENOSPC})
+		for len(l.segs) < 3 {
+			appendAll(t, io, l, 2, batchOf(t0, 1, 500))
+		}
+		fault.Heal()
+		syncLog(t, io, l)
+		if truncated {
+			if err := l.TruncateTo(l.segs[1].base + 2); err != nil {
+				t.Fatal(err)
+			}
+			for o := range l.EndOffset() {
+				if want := min(int32(o)+1, 2); l.EpochAt(o) != want {
+					t.Errorf("epoch of offset %d is %d, want %d", o, l.EpochAt(o), want)
+				}
+			}
+			if got := len(readAll(t, l, 0, 1<<20)); got != int(l.EndOffset()) {
+				t.Errorf("%d batches of %d", got, l.EndOffset())
+			}
+		}
+		if err := errors.Join(l.Close(), d.MarkClean(), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, rep := openLog(t, openDir(t, mem, "/data"), smallConfig()); rep.EpochsRebuilt {
+			t.Errorf("truncated %v: after a clean stop the epochs are read from the log: %+v", truncated, rep)
+		}
 	}
 }

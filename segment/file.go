@@ -47,6 +47,7 @@ type File struct {
 	refs  atomic.Int32 // >= 0: open, with so many users
 	used  atomic.Bool  // since the budget's clock hand last passed
 	gone  atomic.Bool  // removed: close at zero, never open again
+	void  atomic.Bool  // nothing in it is of the log any more, so none of it needs to be durable
 	fresh atomic.Bool  // the name is not yet durable in its directory
 	slot  int          // place in the budget's table; guarded by its mutex
 	f     vfs.File     // valid while a reference is held
@@ -179,6 +180,12 @@ func (f *File) tryClose() bool {
 func (f *File) doom() {
 	f.gone.Store(true)
 	f.tryClose()
+}
+
+// doomVoid is doom for a file of which the log has nothing any more.
+func (f *File) doomVoid() {
+	f.void.Store(true)
+	f.doom()
 }
 
 // FileBudget bounds the descriptors of all partitions of a process. It is

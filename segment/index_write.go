@@ -48,7 +48,12 @@ func (l *Log) writeIndex(seg *segment, n int, header bool) error {
 	if err := x.file.acquireFlag(os.O_RDWR | os.O_CREATE); err != nil {
 		return err
 	}
-	defer x.file.Release()
+	defer func() {
+		x.file.Release()
+		if seg.idx == nil { // it could not be written: nobody keeps this File
+			x.file.doom()
+		}
+	}()
 	blocks, err := appendBlocks(x.file.f, x.blocks, seg.base, seg.tail[:n])
 	if err != nil {
 		return err
@@ -110,20 +115,22 @@ func (l *Log) load(seg *segment) error {
 	}
 	s, x, err := l.readHeader(seg.base)
 	if err == nil {
+		defer func() {
+			if seg.idx != x {
+				x.file.doom()
+			}
+		}()
 		d, ours := l.identify(seg, s)
 		if d != nil {
-			x.file.doom()
 			l.refuseStranger(seg, d)
 			return d
 		}
 		if !ours {
-			x.file.doom()
 			return l.rebuildLocked(seg, otherIndex)
 		}
 	}
 	if err == nil && s.size == seg.size && s.next <= seg.next {
 		if d := l.strangeness(seg, s, x); d != nil {
-			x.file.doom()
 			if l.leadsTo(seg, seg.next) { // either of the two may be the other one
 				return l.rebuildLocked(seg, d.Reason)
 			}
@@ -131,7 +138,6 @@ func (l *Log) load(seg *segment) error {
 			return d
 		}
 		if s.next < seg.next && l.leadsTo(seg, seg.next) {
-			x.file.doom()
 			return l.rebuildLocked(seg, "the index says another end than the batches")
 		}
 		l.gapBehind(seg, s.next, 0)
@@ -144,13 +150,11 @@ func (l *Log) load(seg *segment) error {
 	}
 	if err == nil && s.size != seg.size {
 		if d := l.stranger(seg, seg.next, s, x); d != nil {
-			x.file.doom()
 			l.refuseStranger(seg, d)
 			return d
 		}
 	}
 	if err == nil && s.size > seg.size && !l.leadsTo(seg, seg.next) {
-		x.file.doom()
 		return l.rebuildWith(seg, "the index knows more bytes than the log has", s.size)
 	}
 	return l.rebuildLocked(seg, "the index is missing, damaged or of another state of the log")
@@ -313,7 +317,7 @@ func (l *Log) indexBatches(seg, tmp *segment, size, interval int64) (end int64, 
 }
 
 // replaceIndex writes a new index file over the old one.
-func (l *Log) replaceIndex(seg *segment, old *indexFile, built *segment, s stats, header bool) (*indexFile, error) {
+func (l *Log) replaceIndex(seg *segment, old *indexFile, built *segment, s stats, header bool) (_ *indexFile, err error) {
 	path := offsetPath(l.home.path, seg.base, indexSuffix)
 	if old != nil {
 		old.file.doom()
@@ -325,7 +329,12 @@ func (l *Log) replaceIndex(seg *segment, old *indexFile, built *segment, s stats
 	if err := x.file.acquireFlag(os.O_RDWR | os.O_CREATE | os.O_TRUNC); err != nil {
 		return nil, err
 	}
-	defer x.file.Release()
+	defer func() {
+		x.file.Release()
+		if err != nil { // nobody keeps this File
+			x.file.doom()
+		}
+	}()
 	blocks, err := appendBlocks(x.file.f, 0, seg.base, built.tail)
 	if err != nil {
 		return nil, err

@@ -271,7 +271,7 @@ func (r *replay) begins(f vfs.File, path string, noted uint16) error {
 	if err != nil || noted == 0 {
 		return err
 	}
-	b, err := soundAt(f, size, 0)
+	b, err := wholeAt(f, size, 0)
 	if b != nil && mark(b.CRC()) != noted {
 		r.strange[path] = markedOtherwise(path, b)
 	}
@@ -321,7 +321,7 @@ func (r *replay) soundAround(f vfs.File, path string, pos int64) (at int64, b re
 	if err != nil || pos >= size {
 		return 0, nil, err
 	}
-	if b, err = soundAt(f, size, pos); b != nil || err != nil {
+	if b, err = wholeAt(f, size, pos); b != nil || err != nil {
 		return pos, b, err
 	}
 	if at = r.walked[path]; at > pos {
@@ -345,7 +345,7 @@ func (r *replay) soundAround(f vfs.File, path string, pos int64) (at int64, b re
 	if at == pos {
 		return 0, nil, nil
 	}
-	b, err = soundAt(f, size, at)
+	b, err = wholeAt(f, size, at)
 	return at, b, err
 }
 
@@ -358,8 +358,9 @@ func batchSize(b record.Batch, left int64) int64 {
 	return int64(b.Size())
 }
 
-// soundAt is the sound batch at a position of a file of so many bytes, nil if there is none.
-func soundAt(f vfs.File, size, pos int64) (record.Batch, error) {
+// wholeAt is the batch at a position of a file of so many bytes, with its records, nil if no
+// checksum there is right. Unlike segment.soundAt it knows no log that the offsets could be of.
+func wholeAt(f vfs.File, size, pos int64) (record.Batch, error) {
 	if size-pos < record.HeaderSize {
 		return nil, nil
 	}

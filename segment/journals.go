@@ -273,6 +273,24 @@ func (d *dirJournal) syncAll(behind map[*File]Dirty) (ok bool) {
 	return ok
 }
 
+// Forget lets go of files of which their logs have nothing any more: whoever frees their bytes
+// waits until nobody has them open, and a half may take days to be full.
+func (j *Journals) Forget() {
+	if j == nil {
+		return
+	}
+	for _, d := range j.dirs {
+		for i := range d.halves {
+			for f, one := range d.halves[i].behind {
+				if f.void.Load() || errors.Is(one.log.Err(), ErrClosed) {
+					delete(d.halves[i].behind, f)
+					f.Release()
+				}
+			}
+		}
+	}
+}
+
 // Close syncs what is behind the journals. Their commits count until the directory
 // is opened again, which removes them.
 func (j *Journals) Close() {

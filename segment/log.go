@@ -33,6 +33,8 @@ type Log struct {
 	touched bool       // something was written since the log was opened
 	noted   newestNote // as the checkpoint has it
 
+	epochsLag bool // the file of epochs could not be written
+
 	producers producerTable
 	snapshots []int64 // offsets of the snapshot files, ascending
 	sinceSnap int64   // bytes appended since the newest

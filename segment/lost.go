@@ -108,8 +108,11 @@ func (l *Log) missing(o onDisk) {
 		if i < 0 || l.segs[i].base == base || i+1 >= len(l.segs) { // said above, the one being written, or beyond the end
 			continue
 		}
-		before, _, err := l.readHeader(l.segs[i].base)
-		if err != nil || before.next > base {
+		before, x, err := l.readHeader(l.segs[i].base)
+		if err != nil {
+			continue
+		}
+		if x.file.doom(); before.next > base {
 			continue // its offsets are in the segment before
 		}
 		if l.leadsTo(l.segs[i], l.segs[i+1].base) {

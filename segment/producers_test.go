@@ -206,6 +206,44 @@ func TestProducersReadFromTheLogExpire(t *testing.T) {
 	}
 }
 
+// Segments below the log start go in any order, and a power cut may bring some of them back,
+// or take the log start back. What lies behind one that is missing says what its producers
+// wrote last; what lies before it is too old.
+func TestProducersBehindAGapBelowTheLogStart(t *testing.T) {
+	mem, _, l := newMemLog(t)
+	io := testIO()
+	defer io.Close()
+	old, kept := produced(1, 0, 0, t0, 1), produced(2, 0, 5, t0, 1)
+	for len(l.segs) < 5 {
+		switch {
+		case l.EndOffset() == 0:
+			appendAll(t, io, l, 0, old)
+		case len(l.segs) == 3 && len(l.Producers()) == 1:
+			appendAll(t, io, l, 0, kept)
+		default:
+			appendAll(t, io, l, 0, batchOf(t0, 1, 500))
+		}
+	}
+	syncLog(t, io, l)
+	if err := l.AdvanceStart(l.active().base); err != nil {
+		t.Fatal(err)
+	}
+	mem = mem.KillClone()
+	for i, s := range l.segs {
+		removeSegmentFiles(mem, s.base, snapshotSuffix)
+		if i == 1 {
+			removeSegmentFiles(mem, s.base, indexSuffix, logSuffix)
+		}
+	}
+	l, _ = openLog(t, openDir(t, mem, "/data"), smallConfig())
+	if dup, err := l.CheckProducer(kept, t0); dup == nil || err != nil {
+		t.Errorf("the batch behind the gap again: %+v, %v", dup, err)
+	}
+	if dup, err := l.CheckProducer(produced(1, 0, 7, t0, 1), t0); dup != nil || err != nil {
+		t.Errorf("a batch whose producer may have gone on in the gap: %+v, %v", dup, err)
+	}
+}
+
 func TestSnapshotRoundTripAndDamage(t *testing.T) {
 	var table producerTable
 	for id := range int64(20) {

@@ -347,7 +347,7 @@ func (d *Dir) doom(s *segment) *doomed {
 		return nil // who opens the log next does it, or the whole directory goes
 	}
 	// First no reader opens them any more, then they go.
-	s.file.doom()
+	s.file.doomVoid()
 	s.doomIndex()
 	path := s.file.Path()
 	// The .log goes last: while it is there a restart removes the rest.

@@ -139,15 +139,13 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 				l.epochs = h.truncated(base)
 				l.writeEpochs(false)
 			case began && lost == nil && l.dir.sameBoot:
-				l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
-					"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base, "epoch", h.latest())
+				l.beginsAgain(base, "epoch", h.latest())
 			}
 		}
 	}
 	begun := known && rp.segBase == base && rp.first != 0
 	if begun {
-		l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
-			"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base)
+		l.beginsAgain(base)
 	}
 	l.segs = []*segment{newSegment(l.home, base)}
 	l.segs[0].known.Store(true)
@@ -173,6 +171,12 @@ func (r *recovery) empty(rp point, known bool, logStart int64) error {
 		}
 	}
 	return r.settleNewest()
+}
+
+// beginsAgain says that something tells of records from base on, and nothing how many there were.
+func (l *Log) beginsAgain(base int64, why ...any) {
+	l.log.Error("all segments of a partition are missing, and how far it had come is not noted; its offsets begin again",
+		append([]any{"file", offsetPath(l.home.path, base, logSuffix), "lost_from", base}, why...)...)
 }
 
 // settle points the owner's state at the end of the published one.

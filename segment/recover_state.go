@@ -100,24 +100,25 @@ func (r *recovery) loadProducers(trusted bool) error {
 	}
 	if i < r.live {
 		// A gap between segments is a missing or torn one; those inside of a
-		// segment are compaction's.
-		expect, gap := r.segs[i].base, false
-		var err error
-		for k := i; k < r.live && err == nil; k, pos = k+1, 0 {
-			gap = gap || r.segs[k].base != expect
+		// segment are compaction's. What lies behind it counts as if it were all.
+		expect := r.segs[i].base
+		for k := i; ; k, pos = k+1, 0 {
+			if r.segs[k].base != expect {
+				l.producers.byID, l.sinceSnap = nil, 0
+			}
+			if k == r.live {
+				break
+			}
 			expect = r.segs[k].base
-			err = l.replay(r.segs, k, pos, k, r.segs[k].size, nil, r.rep, doubtful, func(pos int64, h record.Batch) {
+			err := l.replay(r.segs, k, pos, k, r.segs[k].size, nil, r.rep, doubtful, func(pos int64, h record.Batch) {
 				if h != nil {
 					expect = h.LastOffset() + 1
 				}
 				add(pos, h)
 			})
-		}
-		if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
-			return err
-		}
-		if err != nil || gap || expect != r.segs[r.live].base {
-			l.producers.byID, l.sinceSnap = nil, 0
+			if err != nil && !errors.Is(err, ErrCorrupt) && !isNotExist(err) {
+				return err
+			}
 		}
 		i, pos = r.live, 0
 	}
@@ -151,9 +152,9 @@ func (r *recovery) resumeIndex() error {
 		return nil
 	}
 	if err == nil {
+		defer x.file.doom() // what can be kept of it is opened again
 		r.sealed = head.size
 		if d, _ := l.identify(s, head); d != nil {
-			x.file.doom()
 			return r.stranger(s, d)
 		}
 	}
@@ -163,7 +164,6 @@ func (r *recovery) resumeIndex() error {
 	r.closed = err == nil && l.dir.clean && head.size == r.rp.pos && head.next == r.rp.offset
 	if err == nil && l.dir.clean && head.size != s.size {
 		if d := l.stranger(s, r.rp.offset, head, x); d != nil {
-			x.file.doom()
 			return d
 		}
 	}
@@ -177,6 +177,8 @@ func (r *recovery) resumeIndex() error {
 			s.idx, from = kept, last
 			s.lastEntry, s.entries = int64(last.pos), int64(kept.blocks*indexBlockMax)
 			s.maxTs, s.firstTs = last.maxTs, l.firstTimestamp(s)
+		} else {
+			kept.file.doom()
 		}
 	}
 	if s.idx == nil {

@@ -157,7 +157,7 @@ func (l *Log) Replace(r *Replacement) error {
 	l.bytes.Add(r.seg.size - before)
 	l.mu.Unlock()
 	for _, s := range r.old {
-		s.file.doom()
+		s.file.doomVoid() // what is left of it was synced in the new one
 		if s.idx != nil {
 			s.idx.file.doom()
 		}

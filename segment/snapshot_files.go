@@ -94,13 +94,14 @@ func (l *Log) removeSnapshot(offset int64) {
 
 // writeEpochs stores the epoch history. It need not be durable: the recovery point names
 // the latest epoch below it, so that a history that lags is noticed and read
-// from the log. Owner.
+// from the log. What could not be written is when the log is closed. Owner.
 func (l *Log) writeEpochs(durable bool) {
 	l.mu.Lock()
 	h := l.epochs
 	l.mu.Unlock()
 	path := filepath.Join(l.home.path, epochsName)
-	if err := vfs.WriteFile(l.home.fs, path, h.encode(l.topic), durable); err != nil {
+	err := vfs.WriteFile(l.home.fs, path, h.encode(l.topic), durable)
+	if l.epochsLag = err != nil; l.epochsLag {
 		l.log.Warn("cannot write leader epochs; recovery will read them from the log", "file", path, "error", err)
 	}
 }

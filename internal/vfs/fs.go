@@ -108,13 +108,23 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 // content, never a mixture. With durable set the content and the name are on
 // disk before it returns; without, only SIGKILL is survived.
 func WriteFile(fsys FS, name string, b []byte, durable bool) error {
+	err := Replace(fsys, name, b, durable)
+	if err == nil && durable {
+		err = fsys.SyncDir(filepath.Dir(name))
+	}
+	return err
+}
+
+// Replace is WriteFile without the sync of the directory: after an error the old
+// content is still there. With synced set the content is on disk before it has the name.
+func Replace(fsys FS, name string, b []byte, synced bool) error {
 	tmp := name + ".tmp"
 	f, err := fsys.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteAt(b, 0)
-	if err == nil && durable {
+	if err == nil && synced {
 		err = f.SyncData()
 	}
 	if cerr := f.Close(); err == nil {
@@ -126,9 +136,6 @@ func WriteFile(fsys FS, name string, b []byte, durable bool) error {
 	if err != nil {
 		fsys.Remove(tmp)
 		return fmt.Errorf("write %s: %w", name, err)
-	}
-	if durable {
-		return fsys.SyncDir(filepath.Dir(name))
 	}
 	return nil
 }
