@@ -38,7 +38,7 @@ func (l *Log) settleOnDisk() error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	if l.epochsLag {
+	if l.lagging {
 		l.writeEpochs(false)
 	}
 	w := l.active()

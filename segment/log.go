@@ -31,9 +31,8 @@ type Log struct {
 	created []*segment // by rolls since the last Flush
 	closing []rolled   // segments that these rolls close
 	touched bool       // something was written since the log was opened
+	lagging bool       // the file of epochs could not be written
 	noted   newestNote // as the checkpoint has it
-
-	epochsLag bool // the file of epochs could not be written
 
 	producers producerTable
 	snapshots []int64 // offsets of the snapshot files, ascending

@@ -101,7 +101,7 @@ func (l *Log) writeEpochs(durable bool) {
 	l.mu.Unlock()
 	path := filepath.Join(l.home.path, epochsName)
 	err := vfs.WriteFile(l.home.fs, path, h.encode(l.topic), durable)
-	if l.epochsLag = err != nil; l.epochsLag {
+	if l.lagging = err != nil; l.lagging {
 		l.log.Warn("cannot write leader epochs; recovery will read them from the log", "file", path, "error", err)
 	}
 }
