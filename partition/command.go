@@ -102,11 +102,18 @@ func (r *Replica) Retain() (deleted int, err error) {
 		}
 		r.log.ExpireProducers(s.nowMs)
 		deleted, err = r.log.Retain(s.clock.retentionMs())
-		s.syncer.forget() // what went before: files are removed some time later
+		if s.nowMs-s.forgotMs >= forgetEveryMs {
+			s.forgotMs = s.nowMs
+			s.syncer.forget() // what went before: files are removed some time later
+		}
 		return err
 	})
 	return deleted, err
 }
+
+// forgetEveryMs is how long a shard's journals are not asked again to let go of files:
+// a pass of retention runs every replica, and the asking looks at all files they have open.
+const forgetEveryMs = 1000
 
 // Replace puts a cleaned segment in the place of old ones (segment.Log.Replace).
 func (r *Replica) Replace(with *segment.Replacement) error {

@@ -56,6 +56,7 @@ type Shard struct {
 	// Owned by the loop; never touched elsewhere.
 	clock    clock
 	nowMs    int64 // clock.ms at the beginning of the round
+	forgotMs int64 // when the journals were last asked to let go of removed files
 	replicas map[*Replica]struct{}
 	touched  []*Replica
 	logs     []*segment.Log
