@@ -66,11 +66,7 @@ func TestRollOverdue(t *testing.T) {
 	if err := f.replica.RollOverdue(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); f.replica.Log().SyncedOffset() < 2; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the closed segment is not synced")
-		}
-	}
+	eventually(t, "the closed segment is not synced", func() bool { return f.replica.Log().SyncedOffset() >= 2 })
 	f.settled()
 	if got, err := f.clean(f.replica); err != nil || got.End != 2 || got.BytesAfter >= got.BytesBefore {
 		t.Errorf("%+v, %v", got, err)

@@ -100,11 +100,7 @@ func TestAcknowledgedSurvivesPowerCuts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range cuts {
 		next := answers.Load() + rng.Int64N(20*logs)
-		for end := time.Now().Add(patience); answers.Load() < next; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("no append is answered")
-			}
-		}
+		eventually(t, "no append is answered", func() bool { return answers.Load() >= next })
 		if rng.IntN(3) == 0 {
 			if err := dir.Checkpoint(); err != nil {
 				t.Fatal(err)

@@ -120,22 +120,14 @@ func TestBackgroundSyncsLeaveLanesFree(t *testing.T) {
 	if a := wait(t, "answer of acks=all", f.append(true, f.batch(-1, -1, 1))); a.Err != nil {
 		t.Fatal(a.Err)
 	}
-	for end := time.Now().Add(patience); h.count() == 1; time.Sleep(time.Millisecond) { // that of the append
-		if time.Now().After(end) {
-			t.Fatal("no background sync is under way")
-		}
-	}
+	eventually(t, "no background sync is under way", func() bool { return h.count() != 1 }) // that of the append
 	if n := h.count() - 1; n > lanes/2 {
 		t.Errorf("%d background syncs are under way in %d lanes, want at most %d", n, lanes, lanes/2)
 	}
 	for _, release := range releases {
 		release()
 	}
-	for end := time.Now().Add(patience); background.Log().SyncedOffset() != 1; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("what waited for a lane was never synced")
-		}
-	}
+	eventually(t, "what waited for a lane was never synced", func() bool { return background.Log().SyncedOffset() == 1 })
 }
 
 func committing(y *syncer) bool {
@@ -164,21 +156,13 @@ func TestBackgroundSyncsGoOnWhileOthersAlwaysWait(t *testing.T) {
 		l.answer = f.append(true, f.batch(-1, -1, 1))
 		busy = append(busy, l)
 		f.settled()
-		for end := time.Now().Add(patience); committing(f.shard.syncer); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("what the journal is to refuse was not passed on")
-			}
-		}
+		eventually(t, "what the journal is to refuse was not passed on", func() bool { return !committing(f.shard.syncer) })
 	}
 	for i := range lanes + 2 {
 		topic := "waits" + strconv.Itoa(i)
 		again(&log{topic: topic, replica: f.open(topic, &flush)})
 	}
-	for end := time.Now().Add(patience); h.count() < lanes; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("not all lanes are at work")
-		}
-	}
+	eventually(t, "not all lanes are at work", func() bool { return h.count() >= lanes })
 	background := func(topic string) (release func()) {
 		release = h.hold(topic)
 		f.replica = f.open(topic, &flush)
@@ -227,11 +211,7 @@ func TestMoreLogsThanLanesAreSyncedTogether(t *testing.T) {
 	second := h.hold("u")
 	f.replica = f.open("u", f.replica.Settings())
 	heldToo := f.append(true, f.batch(-1, -1, 1))
-	for end := time.Now().Add(patience); h.count() < 2; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("two lanes are not at work")
-		}
-	}
+	eventually(t, "two lanes are not at work", func() bool { return h.count() >= 2 })
 	var answers []answered
 	for i := range 40 {
 		f.replica = f.open("many"+strconv.Itoa(i), f.replica.Settings())

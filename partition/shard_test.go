@@ -177,6 +177,16 @@ func (f *fixture) append(acksAll bool, b record.Batch) answered {
 
 const patience = 30 * time.Second
 
+// eventually waits until something is so; complaint says that it never was.
+func eventually(t testing.TB, complaint string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(complaint)
+		}
+	}
+}
+
 func wait[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
 	select {
@@ -196,11 +206,7 @@ func (f *fixture) syncing(n int) {
 		defer f.sync.mu.Unlock()
 		return f.sync.syncs >= n
 	}
-	for end := time.Now().Add(patience); !begun(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			f.t.Fatalf("no %d syncs have begun", n)
-		}
-	}
+	eventually(f.t, fmt.Sprintf("no %d syncs have begun", n), begun)
 }
 
 // settled returns when everything posted before it has been run.
@@ -516,11 +522,7 @@ func TestPressureSyncsBeforeItIsDue(t *testing.T) {
 	pressed.Store(true)
 	wait(t, "answer", f.append(false, f.batch(-1, -1, 1)))
 	for _, r := range []*Replica{one, f.replica} {
-		for deadline := time.Now().Add(patience); r.Log().SyncedOffset() != 1; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s was not synced when files were short", r.TP)
-			}
-		}
+		eventually(t, fmt.Sprintf("%s was not synced when files were short", r.TP), func() bool { return r.Log().SyncedOffset() == 1 })
 	}
 }
 
